@@ -26,8 +26,8 @@ void Attempts::lease(Worker& worker, TaskId task, ShapeId shape, Among among) {
     attempted.by_ticket = false;
     attempted.worker = worker.id;
     attempted.given = fit_.given_now(shape, worker);
-    attempted.dispatched_us = state_.now.wall;
-    attempted.since = state_.now.instant;
+    attempted.dispatched_us = event_.wall();
+    attempted.since = event_.now();
     attempted.kill_ordered = false;
     state_.workers.lease(worker, task, attempted.given);
     // Recalls need the order of workers by each resource that a lease may wait for in a launcher.
@@ -38,21 +38,21 @@ void Attempts::lease(Worker& worker, TaskId task, ShapeId shape, Among among) {
         worker.suspect = task;
         worker.alone = last_chance(task);
     }
-    state_.count_for(what.category, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
-    state_.act(Lease{worker.id, task, attempted.attempt, attempted.given, fit_.time_for(task),
+    counters_.count_dispatched(what.category);
+    event_.act(Lease{worker.id, task, attempted.attempt, attempted.given, fit_.time_for(task),
                      fit_.watch_of(shape, attempted.given), what.category, ledger_.submitted(task)});
 }
 
 void Attempts::adopt_ticket(Worker& worker, TaskId task) {
     ledger_.change(task, TaskEvent::give_back);
     ledger_.change(task, TaskEvent::lease);
-    claim_ticket(worker.id, task, state_.now.wall);
+    claim_ticket(worker.id, task, event_.wall());
     Attempted& attempted = ledger_.attempted(task);
-    attempted.since = state_.now.instant;
+    attempted.since = event_.now();
     attempted.kill_ordered = false;
     state_.workers.lease(worker, task, attempted.given);
     hooks_.leased(task, attempted);
-    state_.count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
+    counters_.count_dispatched(state_.category_of(task));
 }
 
 void Attempts::copy(TaskId task, Worker& worker) {
@@ -61,11 +61,10 @@ void Attempts::copy(TaskId task, Worker& worker) {
     const Shape& what = ledger_.shape(shape);
     attempted.last = attempted.next();
     const Resources given = fit_.share(shape, worker.whole);
-    state_.copies.add_copy(task, {worker.id, attempted.last, given, state_.now.instant, state_.now.wall});
+    state_.copies.add_copy(task, {worker.id, attempted.last, given, event_.now(), event_.wall()});
     state_.workers.lease(worker, task, given);
-    state_.count_for(task,
-                     [](ManagerStats& stats) { ++stats.tasks_dispatched, ++stats.tasks_copied_attempts; });
-    state_.act(Lease{worker.id, task, attempted.last, given, fit_.time_for(task), fit_.watch_of(shape, given),
+    counters_.count_copy(what.category);
+    event_.act(Lease{worker.id, task, attempted.last, given, fit_.time_for(task), fit_.watch_of(shape, given),
                      what.category, ledger_.submitted(task), true});
 }
 
@@ -109,7 +108,7 @@ void Attempts::give_back(TaskId task) {
     free(task);
     Attempted& attempted = ledger_.attempted(task);
     if (!attempted.by_ticket && !copy_goes_on(task, TaskEvent::give_back))
-        state_.act(LeaseRequeued{task, attempted.attempt, state_.shape_of(task).category, attempted.given});
+        event_.act(LeaseRequeued{task, attempted.attempt, state_.category_of(task), attempted.given});
     ++attempted.unstarted;
     requeue(task);
 }
@@ -140,8 +139,8 @@ void Attempts::lose(TaskId task, const std::string& why, Blame blame) {
     outcome.ending = Ending::worker_lost;
     outcome.reason = why;
     free(task);
-    state_.count_for(task, [](ManagerStats& stats) { ++stats.tasks_lost_attempts; });
-    if (blame == Blame::nobody || state_.stopping) return kill(task, outcome);
+    counters_.count_lost_attempt(state_.category_of(task));
+    if (blame == Blame::nobody || state_.run.stopping()) return kill(task, outcome);
     try_again(task, TaskEvent::lose, std::move(outcome));
 }
 
@@ -174,10 +173,10 @@ void Attempts::expire(TaskId task) {
     ended.attempt = attempted == nullptr ? 1 : attempted->next();
     ended.unstarted = attempted == nullptr ? 0 : attempted->unstarted;
     ended.worker = unknown_worker;
-    ended.category = state_.shape_of(task).category;
+    ended.category = state_.category_of(task);
     ended.submitted_us = ledger_.submitted(task);
     ended.outcome.ending = Ending::expired;
-    state_.act(std::move(ended));
+    event_.act(std::move(ended));
     forget_last_chance(task);
     ledger_.change(task, TaskEvent::expire);
     state_.avoided.remove(task);
@@ -188,7 +187,7 @@ void Attempts::expire(TaskId task) {
 void Attempts::cancel(TaskId task) {
     if (ledger_.state(task) == TaskState::leased) {
         const Attempted& attempted = ledger_.attempted(task);
-        state_.kill(attempted.worker, task, attempted.attempt);
+        event_.kill(attempted.worker, task, attempted.attempt);
         free(task);
         drop_copy(task, DroppedCopy::kill);
     }
@@ -216,7 +215,7 @@ void Attempts::skip_ready(ShapeId shape, const std::function<Skipped(IntervalSet
         queue.again.for_each(one_by_one);
     }
     queues.suspects.for_each(one_by_one);
-    state_.act(why(all));
+    event_.act(why(all));
     all.for_each([&](Interval part) { apply(state_.groups.failed(part)); });
 }
 
@@ -230,7 +229,7 @@ void Attempts::apply(const GroupChange& change) {
         const bool cancelled = ledger_.state(change.because) == TaskState::cancelled;
         const std::string reason = "task " + std::to_string(change.because.value()) + " of its group " +
                                    (cancelled ? "was cancelled" : "failed");
-        state_.act(Skipped{dead, reason, change.because});
+        event_.act(Skipped{dead, reason, change.because});
     }
     ledger_.unended(change.unblocked).for_each([&](Interval part) {
         ledger_.change(part, TaskEvent::unblock);
@@ -242,7 +241,7 @@ void Attempts::apply(const GroupChange& change) {
 void Attempts::drop_copy(TaskId task, DroppedCopy order) {
     const auto copy = state_.copies.take(task);
     if (!copy) return;
-    if (order == DroppedCopy::kill) state_.kill(copy->worker, task, copy->attempt);
+    if (order == DroppedCopy::kill) event_.kill(copy->worker, task, copy->attempt);
     if (Worker* worker = state_.workers.find(copy->worker))
         state_.workers.release(*worker, task, copy->given);
 }
@@ -262,7 +261,7 @@ void Attempts::promote_copy(TaskId task) {
 // Whether its copy takes its place when `event` makes it ready again. Not if its next loss would then be
 // final: it must run alone.
 bool Attempts::copy_goes_on(TaskId task, TaskEvent event) const {
-    if (state_.stopping || !state_.copies.contains(task)) return false;
+    if (state_.run.stopping() || !state_.copies.contains(task)) return false;
     const Tries known = tries(task);
     const bool lost = event == TaskEvent::lose;
     if (known.most == 0 || ledger_.find_attempted(task)->losses + (lost ? 1 : 0) == 0) return true;
@@ -307,12 +306,12 @@ void Attempts::record(TaskId task, std::optional<TaskEvent> again, Outcome outco
     ended.out_of_tries = out_of_tries;
     ended.goes_on = again && copy_goes_on(task, *again);
     ended.worker = attempted.worker;
-    ended.category = state_.shape_of(task).category;
+    ended.category = state_.category_of(task);
     ended.given = attempted.given;
     ended.submitted_us = ledger_.submitted(task);
     ended.dispatched_us = attempted.dispatched_us;
     ended.outcome = std::move(outcome);
-    state_.act(std::move(ended));
+    event_.act(std::move(ended));
 }
 
 std::optional<std::string> Attempts::audit() const {

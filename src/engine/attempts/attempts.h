@@ -8,6 +8,8 @@
 #include <string>
 
 #include "engine/attempts/fit.h"
+#include "engine/attempts/open_event.h"
+#include "engine/attempts/run_counters.h"
 #include "engine/attempts/state.h"
 
 namespace wq::engine::attempts {
@@ -23,7 +25,7 @@ struct RemovedWorker {
     std::string host;
     Resources whole;
     std::string reason;
-    bool lost = false;
+    Parting how;
 };
 
 // Workers have joined; or workers have left, or more tasks wait.
@@ -79,8 +81,13 @@ enum class Blame : std::uint8_t { task, nobody };
 
 class Attempts {
   public:
-    Attempts(State& state, const Fit& fit, const Hooks& hooks)
-        : state_(state), ledger_(state.ledger), fit_(fit), hooks_(hooks) {}
+    Attempts(State& state, OpenEvent& event, RunCounters& counters, const Fit& fit, const Hooks& hooks)
+        : state_(state),
+          event_(event),
+          counters_(counters),
+          ledger_(state.ledger),
+          fit_(fit),
+          hooks_(hooks) {}
 
     // ---- begin ----
 
@@ -150,6 +157,8 @@ class Attempts {
     }
 
     State& state_;
+    OpenEvent& event_;
+    RunCounters& counters_;
     Ledger& ledger_;
     const Fit& fit_;
     const Hooks& hooks_;

@@ -61,8 +61,8 @@ std::optional<Resources> Fit::open_share(const Worker& worker, ShapeId shape, Am
     if (worker.alone || !worker.available() || !could_hold(worker, shape) ||
         !one_more_may_run(state_.ledger.shape(shape)))
         return std::nullopt;
-    if (state_.reserved && state_.reserved->worker == worker.id &&
-        (state_.reserved->shape != shape || state_.reserved->among != among))
+    const std::optional<Reservation>& reserved = state_.pool.reserved();
+    if (reserved && reserved->worker == worker.id && (reserved->shape != shape || reserved->among != among))
         return std::nullopt;
     const Resources give = share(shape, worker.whole);
     const bool weightless = give.cores == 0 && give.gpus == 0 && give.coprocesses == 0;
@@ -79,7 +79,7 @@ bool Fit::run_has_room() const {
 }
 
 bool Fit::below_limit(const Shape& shape) const {
-    const Category& category = state_.categories[shape.category.value()].category;
+    const Category& category = state_.category(shape.category);
     return category.max_concurrent() < 0 ||
            category.has_room(state_.ledger.count(shape.category, TaskState::leased) +
                              state_.ledger.count(shape.category, TaskState::sealed));
@@ -104,7 +104,7 @@ std::int64_t Fit::queue_depth(ShapeId shape, const Worker& worker, const Resourc
     // Queued tasks keep their allocation, often a whole worker, although the category soon learns that they
     // need less. A few hundred queued short tasks would all keep it.
     const Shape& what = state_.ledger.shape(shape);
-    const Category& category = state_.categories[what.category.value()].category;
+    const Category& category = state_.category(what.category);
     const bool learns = category.mode() != AllocationMode::fixed && !category.steady();
     if (learns && (state_.options.monitoring.measures || what.measured)) return 0;
     return model::queue_depth(*mean, std::max<std::int64_t>(how_many_fit(give, worker.whole), 1));
@@ -123,13 +123,13 @@ Duration Fit::time_for(TaskId task) const {
     const Duration timeout = state_.shape_of(task).timeout;
     const auto& end = state_.ledger.times(task).not_after;
     if (!end || *end > no_limit_us) return timeout;
-    const Duration left = std::chrono::microseconds(std::max<WallMicros>(*end - state_.now.wall, 1));
+    const Duration left = std::chrono::microseconds(std::max<WallMicros>(*end - event_.wall(), 1));
     return timeout > Duration{0} ? std::min(timeout, left) : left;
 }
 
 bool Fit::ended_by_its_end_time(TaskId task, const Outcome& outcome) const {
     const auto& end = state_.ledger.times(task).not_after;
-    if (!end || outcome.ending != Ending::timed_out || state_.now.wall < *end) return false;
+    if (!end || outcome.ending != Ending::timed_out || event_.wall() < *end) return false;
     const Duration timeout = state_.shape_of(task).timeout;
     const WallMicros begun = state_.ledger.find_attempted(task)->dispatched_us;
     return timeout <= Duration{0} || *end - begun <= timeout / std::chrono::microseconds(1);
@@ -141,7 +141,7 @@ Watch Fit::watch_of(ShapeId id, const Resources& given) const {
     Watch watch;
     watch.measures = monitoring.measures || shape.measured;
     watch.series = monitoring.series;
-    const Category& category = state_.categories[shape.category.value()].category;
+    const Category& category = state_.category(shape.category);
     const std::int64_t memory_mb = memory_limit(shape, category, monitoring);
     if (state_.options.limits_memory && memory_mb > 0) watch.limits.memory_mb = memory_mb;
     if (!monitoring.enforces) return watch;
@@ -152,8 +152,8 @@ Watch Fit::watch_of(ShapeId id, const Resources& given) const {
 }
 
 bool Fit::dispatches() const {
-    return !state_.stopping && !state_.storage_trouble && state_.ledger.expired().empty() &&
-           state_.connected_workers() >= state_.hold_until_workers;
+    return state_.run.may_dispatch() && state_.ledger.expired().empty() &&
+           state_.connected_workers() >= state_.run.hold_until_workers();
 }
 
 namespace {
@@ -226,7 +226,7 @@ bool Pool::could_run_in_time(ShapeId shape) const {
 
 bool Pool::settled() const {
     return !state_.options.wait_for_fitting && state_.options.expected_workers > 0 &&
-           state_.now.instant >= state_.settled_at;
+           event_.now() >= state_.pool.settled_at();
 }
 
 Resources Pool::largest() const {

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/attempts/open_event.h"
 #include "engine/attempts/state.h"
 
 namespace wq::engine::attempts {
 
 class Fit {
   public:
-    explicit Fit(const State& state) : state_(state) {}
+    Fit(const State& state, const OpenEvent& event) : state_(state), event_(event) {}
 
     // Whether an idle worker with these `features` (sorted) could run the shape.
     bool ever_holds(const Resources& whole, const std::vector<std::string>& features, ShapeId shape) const;
@@ -21,21 +22,23 @@ class Fit {
     bool could_ever_run(const Worker& worker, ShapeId shape) const;
     // The same, and the worker has enough time left.
     bool could_hold(const Worker& worker, ShapeId shape) const {
-        return could_hold(worker, shape, state_.now.instant);
+        return could_hold(worker, shape, event_.now());
     }
     bool could_hold(const Worker& worker, ShapeId shape, Instant at) const;
     static bool has_time(std::optional<Instant> leaves, const Shape& shape, Instant at) {
         return !leaves || shape.min_time <= Duration{0} || at + shape.min_time <= *leaves;
     }
     bool has_time(std::optional<Instant> leaves, const Shape& shape) const {
-        return has_time(leaves, shape, state_.now.instant);
+        return has_time(leaves, shape, event_.now());
     }
     // What a task of the shape would get if it were dispatched to the worker now; nullopt if no task of the
     // shape may go there, however much is free.
     std::optional<Resources> open_share(const Worker& worker, ShapeId shape, Among among) const;
     // Whether one more task may run: of the run, of its category.
     bool run_has_room() const;
-    bool category_has_room(const Shape& shape) const { return state_.limited.empty() || below_limit(shape); }
+    bool category_has_room(const Shape& shape) const {
+        return state_.categories.limited.empty() || below_limit(shape);
+    }
     bool one_more_may_run(const Shape& shape) const { return run_has_room() && category_has_room(shape); }
     // Ranks run leases before tickets, so a rank must get no lease with a lower priority than its tickets.
     bool has_more_urgent_tickets(const Worker& worker, double priority) const {
@@ -71,6 +74,7 @@ class Fit {
     std::int64_t queue_depth(ShapeId shape, const Worker& worker, const Resources& give) const;
 
     const State& state_;
+    const OpenEvent& event_;
 };
 
 // Answers what the pool as a whole can run, and describes it in messages. Read-only; each function is about
@@ -81,7 +85,8 @@ std::string describe(const std::vector<std::string>& features);
 
 class Pool {
   public:
-    Pool(const State& state, const Fit& fit) : state_(state), fit_(fit) {}
+    Pool(const State& state, const OpenEvent& event, const Fit& fit)
+        : state_(state), event_(event), fit_(fit) {}
 
     // Whether some worker could hold the shape if it were idle. A worker without enough time left counts,
     // because the run's next job has more time. A disconnected or draining worker counts until it leaves.
@@ -120,6 +125,7 @@ class Pool {
     bool fits_an_offer(const Ask& ask, const Shape& shape) const;
 
     const State& state_;
+    const OpenEvent& event_;
     const Fit& fit_;
 };
 

@@ -2,49 +2,6 @@
 
 namespace wq::engine::attempts {
 
-State::State(const ReactorOptions& said, Now started)
-    : options(said),
-      now{started.instant, 0},
-      listening(started.instant, said.silence),
-      settled_at(said.expected_workers == 0 ? started.instant : started.instant + said.join_limit),
-      ranks_settled_at(settled_at),
-      hold_until_workers(said.hold_until_workers) {
-    counters.time_when_started = started.wall;
-}
-
-void State::kill(WorkerId worker, Interval tasks, Attempt attempt) {
-    if (const Worker* it = workers.find(worker); it != nullptr && !it->disconnected())
-        act(Kill{worker, tasks, attempt});
-}
-
-void State::revoke_batch() {
-    if (!batch || batch->revoked) return;
-    batch->revoked = true;
-    for (const WorkerId member : batch->members) workers.changed(*workers.find(member));
-    act(Revoke{batch->id});
-}
-
-CategoryState& State::category(CategoryId category) {
-    if (category.value() >= categories.size()) categories.resize(category.value() + 1);
-    return categories[category.value()];
-}
-
-void State::awaken(const CategoryState& category) {
-    for (const ShapeId shape : category.shapes)
-        if (!ledger.ready(shape).empty()) awakened.push_back(shape);
-}
-
-void State::start_dispatching_to(const Worker& worker) {
-    ++pool_version;
-    if (worker.takes_tickets) ticket_ranks.insert(worker.id);
-}
-
-void State::stop_dispatching_to(const Worker& worker) {
-    ticket_ranks.erase(worker.id);
-    ++pool_version;
-    if (reserved && reserved->worker == worker.id) reserved.reset();
-}
-
 std::optional<std::string> State::audit() const {
     if (auto wrong = ledger.audit()) return wrong;
     if (auto wrong = workers.audit()) return wrong;

@@ -57,7 +57,7 @@ std::int64_t coarse(std::int64_t amount) {
 }  // namespace
 
 void CategorySizes::on(const CategorySet& event) {
-    Category& category = state_.category(event.category).category;
+    Category& category = categories_[event.category].category;
     if (event.max) category.set_max(*event.max);
     if (event.min) category.set_min(*event.min);
     if (event.first) category.set_first(*event.first);
@@ -70,13 +70,13 @@ void CategorySizes::on(const CategorySet& event) {
         std::erase(ids, event.category);
         if (in) ids.push_back(event.category);
     };
-    list(state_.limited, category.max_concurrent() >= 0);
+    list(categories_.limited, category.max_concurrent() >= 0);
     list(automatic_, category.mode() != AllocationMode::fixed);
     ask_anew(event.category);
     // Ranks do not know how many tasks may run at once, and allocate what the batch was sealed with.
     if (!state_.batch || ledger_.shape(state_.batch->shape).category != event.category) return;
     if (category.max_concurrent() >= 0 || state_.asked(state_.batch->shape) != state_.batch->ask)
-        state_.revoke_batch();
+        revoke_batch();
 }
 
 // Computed sizes are limited by the largest amount of each resource. No single worker may have all of these.
@@ -106,25 +106,25 @@ Ask CategorySizes::ask_of(const Shape& shape, const Category& category) const {
 }
 
 void CategorySizes::shapes_added() {
-    while (state_.asks.size() < ledger_.shapes()) {
-        const ShapeId id(static_cast<std::uint32_t>(state_.asks.size()));
+    while (categories_.asks.size() < ledger_.shapes()) {
+        const ShapeId id(static_cast<std::uint32_t>(categories_.asks.size()));
         const Shape& shape = ledger_.shape(id);
-        CategoryState& state = state_.category(shape.category);
+        CategoryState& state = categories_[shape.category];
         if (!shape.at_maximum && !shape.needs.remote()) state.category.submitted(sizes_of(shape.needs));
         state.shapes.push_back(id);
-        state_.asks.push_back(ask_of(shape, state.category));
+        categories_.asks.push_back(ask_of(shape, state.category));
     }
 }
 
 void CategorySizes::ask_again(const CategoryState& state) {
     for (const ShapeId shape : state.shapes)
-        state_.asks[shape.value()] = ask_of(ledger_.shape(shape), state.category);
+        categories_.asks[shape.value()] = ask_of(ledger_.shape(shape), state.category);
     hooks_.asks_changed();
-    state_.awaken(state);
+    awaken_all(state);
 }
 
 void CategorySizes::ask_anew(CategoryId id) {
-    const CategoryState& state = state_.category(id);
+    const CategoryState& state = categories_[id];
     ask_again(state);
     const Category& category = state.category;
     Shape says_nothing;
@@ -141,12 +141,12 @@ bool CategorySizes::asks_otherwise(const CategoryState& state) const {
 
 // Limits computed sizes to the workers that exist, so that no task waits for a larger one.
 void CategorySizes::look_at_pool() {
-    if (automatic_.empty() || state_.pool_version == largest_of_) return;
-    largest_of_ = state_.pool_version;
+    if (automatic_.empty() || state_.pool.version() == largest_of_) return;
+    largest_of_ = state_.pool.version();
     const Resources largest = pool_.largest();
     const bool changed = std::exchange(largest_, largest) != largest;
     for (const CategoryId id : automatic_)
-        if (changed || asks_otherwise(state_.category(id))) ask_anew(id);
+        if (changed || asks_otherwise(categories_[id])) ask_anew(id);
 }
 
 void CategorySizes::succeeded(TaskId task, const Outcome& outcome) {
@@ -156,7 +156,7 @@ void CategorySizes::succeeded(TaskId task, const Outcome& outcome) {
     const bool of_thread = (state_.options.monitoring.measures || shape.measured) && shape.unstoppable;
     if (!outcome.measured && !of_thread) return;
     const Sizes peaks = outcome.measured ? sampled_peaks(outcome) : taken_on_a_thread;
-    Category& category = state_.category(id).category;
+    Category& category = categories_[id].category;
     const bool steady = category.steady();
     const Sizes computed = category.computed();
     const std::uint64_t bucketed = category.bucketed();
@@ -166,7 +166,7 @@ void CategorySizes::succeeded(TaskId task, const Outcome& outcome) {
                              ? category.bucketed() != bucketed
                              : category.steady() != steady || category.computed() != computed;
     if (changed) return ask_anew(id);
-    if (is_bucketing(category.mode()) && category.steady()) ask_again(state_.category(id));
+    if (is_bucketing(category.mode()) && category.steady()) ask_again(categories_[id]);
 }
 
 bool CategorySizes::exhausted(TaskId task, Outcome& outcome) {
@@ -190,7 +190,7 @@ bool CategorySizes::exhausted(TaskId task, Outcome& outcome) {
 // The shape of its next try; nullopt if the task has failed.
 std::optional<Shape> CategorySizes::asks_for_more(TaskId task, const Outcome& outcome) {
     Shape shape = state_.shape_of(task);
-    Category& category = state_.category(shape.category).category;
+    Category& category = categories_[shape.category].category;
     const Sizes measured = outcome.measured ? peaks_of(outcome.measured->usage) : Sizes{};
     const PerResource<bool> limits = limits_of(outcome);
     category.exhausted(measured, limits);
@@ -213,7 +213,7 @@ std::optional<Shape> CategorySizes::asks_for_more(TaskId task, const Outcome& ou
 
 // If the pool is complete, no larger worker can join, and a retry would end the same way.
 void CategorySizes::try_with_more(TaskId task, Shape larger, const Outcome& outcome) {
-    const Ask ask = ask_of(larger, state_.category(larger.category).category);
+    const Ask ask = ask_of(larger, state_.category(larger.category));
     if (pool_.settled() && !pool_.fits_somewhere(ask, larger)) {
         Outcome told = outcome;
         told.reason += (told.reason.empty() ? "" : "; ") + ("no worker has " + model::describe(ask)) +
@@ -240,7 +240,7 @@ bool CategorySizes::copy_has(const Ask& ask, TaskId task) const {
 std::string CategorySizes::beyond_its_maximum(TaskId task, const Outcome& outcome) const {
     if (!outcome.measured) return {};
     const Shape& shape = state_.shape_of(task);
-    const Category& category = state_.categories[shape.category.value()].category;
+    const Category& category = state_.category(shape.category);
     const Sizes most = category.most_given(sizes_of(shape.needs));
     const Sizes given = sizes_of(ledger_.find_attempted(task)->given);
     const Sizes taken = peaks_of(outcome.measured->usage);
@@ -254,22 +254,27 @@ std::string CategorySizes::beyond_its_maximum(TaskId task, const Outcome& outcom
 }
 
 std::int64_t CategorySizes::able_workers(CategoryId id) const {
-    if (id.value() >= state_.categories.size()) return static_cast<std::int64_t>(state_.connected_workers());
+    const Category* const category = categories_.find(id);
+    if (category == nullptr) return static_cast<std::int64_t>(state_.connected_workers());
     Sizes largest;
-    for (const ResourceKind kind : resource_kinds)
-        largest.at(kind) = state_.categories[id.value()].category.largest(kind).size;
+    for (const ResourceKind kind : resource_kinds) largest.at(kind) = category->largest(kind).size;
     const Ask ask(needs_of(largest));
     return std::count_if(workers_.all().begin(), workers_.all().end(), [&](const auto& each) {
         return !each.second.disconnected() && ever_fits(ask, each.second.whole);
     });
 }
 
+void CategorySizes::awaken_all(const CategoryState& category) {
+    for (const ShapeId shape : category.shapes)
+        if (!ledger_.ready(shape).empty()) awaken(shape);
+}
+
 void CategorySizes::note_full() {
     run_is_full_ = !fit_.run_has_room();
-    if (state_.limited.empty()) return;
+    if (categories_.limited.empty()) return;
     full_.clear();
-    for (const CategoryId id : state_.limited) {
-        const CategoryState& state = state_.category(id);
+    for (const CategoryId id : categories_.limited) {
+        const CategoryState& state = categories_[id];
         if (!state.shapes.empty() && !fit_.category_has_room(ledger_.shape(state.shapes.front())))
             full_.insert(id);
     }
@@ -277,12 +282,12 @@ void CategorySizes::note_full() {
 
 void CategorySizes::awaken_those_with_room() {
     if (run_is_full_ && fit_.run_has_room())
-        for (const CategoryState& all : state_.categories) state_.awaken(all);
+        for (const CategoryState& all : categories_.known) awaken_all(all);
     if (full_.empty()) return;
-    for (const CategoryId id : state_.limited) {
-        const CategoryState& state = state_.category(id);
+    for (const CategoryId id : categories_.limited) {
+        const CategoryState& state = categories_[id];
         if (full_.contains(id) && fit_.category_has_room(ledger_.shape(state.shapes.front())))
-            state_.awaken(state);
+            awaken_all(state);
     }
 }
 

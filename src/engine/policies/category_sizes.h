@@ -13,7 +13,7 @@ namespace wq::engine::policies {
 
 class CategorySizes : Policy {
   public:
-    using Policy::Policy;
+    explicit CategorySizes(Shared& shared) : Policy(shared), categories_(shared.state.categories) {}
 
     void on(const CategorySet& event);
 
@@ -38,9 +38,11 @@ class CategorySizes : Policy {
     bool asks_otherwise(const CategoryState& state) const;
     std::optional<Shape> asks_for_more(TaskId task, const Outcome& outcome);
     void try_with_more(TaskId task, Shape larger, const Outcome& outcome);
+    void awaken_all(const CategoryState& category);
     bool copy_has(const Ask& ask, TaskId task) const;
     std::string beyond_its_maximum(TaskId task, const Outcome& outcome) const;
 
+    Categories& categories_;
     std::vector<CategoryId> automatic_;  // whose tasks get measured sizes
     std::set<CategoryId> full_;          // that run as many tasks as they may
     bool run_is_full_ = false;           // it runs as many tasks as it may

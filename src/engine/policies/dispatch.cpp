@@ -29,10 +29,10 @@ Place last_of(const Place& like) {
 }  // namespace
 
 void Dispatch::dispatch() {
-    state_.hold_until_workers = 0;
+    run_.hold_until(0);
     std::vector<ShapeId> awakened = ledger_.take_awakened();
-    awakened.insert(awakened.end(), state_.awakened.begin(), state_.awakened.end());
-    state_.awakened.clear();
+    awakened.insert(awakened.end(), awakened_.begin(), awakened_.end());
+    awakened_.clear();
     for (const ShapeId shape : awakened) {
         hooks_.awakened(shape);
         spread_suspects(shape);
@@ -127,7 +127,7 @@ Worker* Dispatch::roomiest(ShapeId shape, Among among) {
     };
     for (const WorkerId id : what.workers) {
         Worker* worker = workers_.find(id);
-        ++state_.looks;
+        counters_.count_look();
         if (worker != nullptr && takes(*worker, shape, among))
             consider(worker, orders_for(fit_.share(shape, worker->whole)).front());
     }
@@ -156,7 +156,7 @@ std::optional<Worker*> Dispatch::roomiest_of(const Places& places, ShapeId shape
     int looked = 0;
     int too_small = 0;
     for (auto it = places.begin(); it != places.end();) {
-        ++state_.looks;
+        counters_.count_look();
         if (it->memory_mb < memory_mb) {
             it = places.lower_bound(first_of(*it, memory_mb));
             continue;
@@ -188,8 +188,8 @@ void Dispatch::fill(Worker& worker) {
     fill_with_others(worker);
     // All work is in a batch, and this worker is not a member of it.
     if (state_.batch && worker.leases.empty() && !state_.batch->members.contains(worker.id) &&
-        !state_.reserved && fit_.could_hold(worker, state_.batch->shape))
-        state_.revoke_batch();
+        !state_.pool.reserved() && fit_.could_hold(worker, state_.batch->shape))
+        revoke_batch();
 }
 
 // Visits the shapes with ready tasks that may run there, in order of priority.
@@ -220,7 +220,7 @@ void Dispatch::fill_with_others(Worker& worker) {
     }
     for (const auto& [shape, before] : passed_over) {
         if (leased > before) passed_over_[shape] += leased - before;
-        if (!state_.reserved && passed_over_[shape] >= turns_before_reserving)
+        if (!state_.pool.reserved() && passed_over_[shape] >= turns_before_reserving)
             reserve(worker, shape, Among::others);
     }
 }
@@ -236,7 +236,7 @@ void Dispatch::fill_with_suspect(Worker& worker) {
             state_.avoided.next_suspect_for(shape, worker))
             waiting = shape;
     }
-    if (waiting && !state_.reserved) reserve(worker, *waiting, Among::suspects);
+    if (waiting && !state_.pool.reserved()) reserve(worker, *waiting, Among::suspects);
 }
 
 // ---- leases and reservations ----
@@ -246,43 +246,42 @@ void Dispatch::lease(Worker& worker, TaskId task, ShapeId shape) {
         ledger_.ready(shape).suspects.contains(task.value()) ? Among::suspects : Among::others;
     if (among == Among::others) passed_over_[shape] = 0;
     attempts_.lease(worker, task, shape, among);
-    if (state_.reserved && state_.reserved->shape == shape && state_.reserved->among == among)
-        end_reservation();
+    const std::optional<Reservation>& reserved = state_.pool.reserved();
+    if (reserved && reserved->shape == shape && reserved->among == among) end_reservation();
 }
 
 void Dispatch::reserve(const Worker& worker, ShapeId shape, Among among) {
-    state_.reserved = Reservation{worker.id, shape, among};
+    pool_state_.reserve({worker.id, shape, among});
     passed_over_[shape] = 0;
 }
 
 void Dispatch::end_reservation() {
-    const WorkerId id = state_.reserved->worker;
-    state_.reserved.reset();
+    const WorkerId id = state_.pool.reserved()->worker;
+    pool_state_.end_reservation();
     if (Worker* worker = workers_.find(id)) workers_.changed(*worker);
 }
 
 // Ends the reservation if no task of the shape waits for the worker, or the worker's remaining time is too
 // short.
 void Dispatch::end_idle_reservation() {
-    if (!state_.reserved) return;
-    const Worker& worker = *workers_.find(state_.reserved->worker);
-    const auto [id, shape, among] = *state_.reserved;
+    if (!state_.pool.reserved()) return;
+    const Worker& worker = *workers_.find(state_.pool.reserved()->worker);
+    const auto [id, shape, among] = *state_.pool.reserved();
     if (!state_.avoided.has_one_for(shape, among, worker) || !fit_.could_hold(worker, shape))
         end_reservation();
 }
 
 void Dispatch::tuned(const Tuned& event) {
-    ReactorOptions& options = state_.options;
-    if (event.hold_until_workers) state_.hold_until_workers = *event.hold_until_workers;
-    if (event.allocation) options.allocation = *event.allocation;
-    if (event.submit_multiplier) options.submit_multiplier = *event.submit_multiplier;
-    if (event.ramps_down) options.ramps_down = *event.ramps_down;
+    if (event.hold_until_workers) run_.hold_until(*event.hold_until_workers);
+    if (event.allocation) options_.allocation = *event.allocation;
+    if (event.submit_multiplier) options_.submit_multiplier = *event.submit_multiplier;
+    if (event.ramps_down) options_.ramps_down = *event.ramps_down;
     if (event.allocation || event.submit_multiplier)
         for (const auto& [id, worker] : workers_.all()) workers_.changed(*workers_.find(id));
 }
 
 std::optional<std::string> Dispatch::audit() const {
-    if (state_.reserved && !workers_.find(state_.reserved->worker)->available())
+    if (state_.pool.reserved() && !workers_.find(state_.pool.reserved()->worker)->available())
         return "a worker that gets no tasks is reserved";
     return std::nullopt;
 }

@@ -18,7 +18,12 @@ namespace wq::engine::policies {
 
 class Dispatch : Policy {
   public:
-    using Policy::Policy;
+    explicit Dispatch(Shared& shared)
+        : Policy(shared),
+          options_(shared.state.options),
+          run_(shared.state.run),
+          pool_state_(shared.state.pool),
+          awakened_(shared.state.awakened) {}
 
     // Called after each event while tasks are dispatched (Fit::dispatches()): first end an idle reservation,
     // then lease tasks.
@@ -46,6 +51,10 @@ class Dispatch : Policy {
     void reserve(const Worker& worker, ShapeId shape, Among among);
     void end_reservation();
 
+    ReactorOptions& options_;
+    RunPhase& run_;
+    PoolState& pool_state_;
+    std::vector<ShapeId>& awakened_;
     PerShape<std::uint64_t> passed_over_;  // leases of lower-priority shapes while the shape waited
 };
 

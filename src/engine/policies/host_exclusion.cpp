@@ -46,42 +46,42 @@ void HostExclusion::on(const HostUnblocked& event) {
         return unblock(*event.host);
     }
     failing_hosts_.forget_all();
-    while (!state_.blocks.empty()) unblock(std::string(state_.blocks.all().begin()->first));
+    while (!blocks_.empty()) unblock(std::string(blocks_.all().begin()->first));
 }
 
 void HostExclusion::block(const std::string& host, const HostBlock& block) {
-    const bool before = state_.blocks.find(host) != nullptr;
-    state_.blocks.block_host(host, block);
+    const bool before = blocks_.find(host) != nullptr;
+    blocks_.block_host(host, block);
     if (before) return;
     for (const WorkerId id : pool_.workers_of(host)) {
         Worker& worker = *workers_.find(id);
         workers_.block(worker, true);
-        ++state_.counters.workers_blocked;
-        state_.stop_dispatching_to(worker);
-        if (state_.may_claim(worker)) state_.revoke_batch();
+        counters_.count_blocked();
+        pool_state_.note_availability(worker);
+        if (state_.may_claim(worker)) revoke_batch();
         if (!worker.leases.empty() && !worker.disconnected()) act(Recall{id, worker.leases.size()});
     }
 }
 
 void HostExclusion::unblock(const std::string& host) {
-    if (!state_.blocks.remove(host)) return;
+    if (!blocks_.remove(host)) return;
     hooks_.host_unblocked();
     for (const WorkerId id : pool_.workers_of(host)) {
         Worker& worker = *workers_.find(id);
         workers_.block(worker, false);
-        if (worker.available()) state_.start_dispatching_to(worker);
+        if (worker.available()) pool_state_.note_availability(worker);
     }
 }
 
 void HostExclusion::tick() {
-    for (const std::string& host : state_.blocks.over(now())) {
-        if (state_.blocks.find(host)->by_itself) act(HostReleased{host});
+    for (const std::string& host : blocks_.over(now())) {
+        if (blocks_.find(host)->by_itself) act(HostReleased{host});
         unblock(host);
     }
 }
 
 void HostExclusion::release(const std::string& host) {
-    if (state_.blocks.find(host) == nullptr) return;
+    if (blocks_.find(host) == nullptr) return;
     act(HostReleased{host});
     unblock(host);
 }
@@ -91,17 +91,16 @@ void HostExclusion::release_all() {
 }
 
 void HostExclusion::release_the_last_hosts() {
-    if (!state_.blocks.any_by_itself() || needless_at_ == state_.pool_version) return;
+    if (!blocks_.any_by_itself() || needless_at_ == state_.pool.version()) return;
     if (workers_.hosts_available() == 0) release_all();
     for (const std::string& host : excluded_here())
         for (const ShapeId shape : pool_.what_waits_for(host)) awakened(shape);
-    needless_at_ = state_.pool_version;
+    needless_at_ = state_.pool.version();
 }
 
 // Releases the excluded hosts that could run the shape, if no other host ever could.
 void HostExclusion::awakened(ShapeId shape) {
-    if (!state_.blocks.any_by_itself() || ledger_.ready(shape).empty() ||
-        pool_.some_host_holds(shape, nullptr))
+    if (!blocks_.any_by_itself() || ledger_.ready(shape).empty() || pool_.some_host_holds(shape, nullptr))
         return;
     for (const std::string& host : excluded_here())
         if (pool_.host_holds(host, shape)) release(host);
@@ -110,15 +109,15 @@ void HostExclusion::awakened(ShapeId shape) {
 // Hosts that the manager itself excluded and that have workers.
 std::vector<std::string> HostExclusion::excluded_here() const {
     std::vector<std::string> hosts;
-    if (!state_.blocks.any_by_itself()) return hosts;
-    for (const auto& [host, block] : state_.blocks.all())
+    if (!blocks_.any_by_itself()) return hosts;
+    for (const auto& [host, block] : blocks_.all())
         if (block.by_itself && workers_.of_host(host) != nullptr) hosts.push_back(host);
     return hosts;
 }
 
 void HostExclusion::tuned(const Tuned& event) {
     if (!event.excludes_failing_hosts) return;
-    state_.options.excludes_failing_hosts = *event.excludes_failing_hosts;
+    options_.excludes_failing_hosts = *event.excludes_failing_hosts;
     if (!*event.excludes_failing_hosts) release_all();
 }
 
@@ -141,7 +140,7 @@ AlikeId HostExclusion::alike(ShapeId shape) {
 }
 
 void HostExclusion::reported(const Worker& worker, TaskId task, const Outcome& outcome, Instant began) {
-    if (!state_.options.excludes_failing_hosts || state_.stopping) return;
+    if (!state_.options.excludes_failing_hosts || state_.run.stopping()) return;
     const Tells tells = what_it_tells(outcome);
     if (tells == Tells::nothing) return;
     const ShapeId shape = ledger_.shape_of(task);
@@ -164,7 +163,7 @@ void HostExclusion::exclude(const std::string& host, const FailingHosts::Verdict
                       format_duration(verdict.each) + " each (the last one: " + model::describe(last) + ");";
     why += " elsewhere " + std::to_string(verdict.failed_elsewhere) + " of " +
            std::to_string(verdict.elsewhere) + " did";
-    act(HostExcluded{host, std::move(why), state_.now.wall + verdict.time / std::chrono::microseconds(1)});
+    act(HostExcluded{host, std::move(why), event_.wall() + verdict.time / std::chrono::microseconds(1)});
     block(host, {now() + verdict.time, true});
 }
 
@@ -220,15 +219,15 @@ std::uint64_t HostExclusion::tickets_elsewhere(const std::string& host, AlikeId 
 }
 
 std::optional<std::string> HostExclusion::audit() const {
-    if (auto wrong = state_.blocks.audit()) return wrong;
+    if (auto wrong = blocks_.audit()) return wrong;
     for (const auto& [id, worker] : workers_.all())
-        if (worker.blocked != (state_.blocks.find(worker.host) != nullptr))
+        if (worker.blocked != (blocks_.find(worker.host) != nullptr))
             return "worker " + std::to_string(id.value()) + " of " + worker.host +
                    (worker.blocked ? " is blocked" : " is not blocked");
     const std::vector<std::string> excluded = excluded_here();
     if (!excluded.empty() && workers_.hosts_available() == 0) return "the last host is excluded";
-    const bool looked = !state_.stopping && !state_.storage_trouble && state_.hold_until_workers == 0 &&
-                        ledger_.expired().empty();
+    const bool looked =
+        state_.run.may_dispatch() && state_.run.hold_until_workers() == 0 && ledger_.expired().empty();
     if (!looked) return std::nullopt;
     for (const std::string& host : excluded)
         for (const ShapeId shape : pool_.what_waits_for(host))

@@ -16,7 +16,11 @@ namespace wq::engine::policies {
 
 class HostExclusion : Policy {
   public:
-    using Policy::Policy;
+    explicit HostExclusion(Shared& shared)
+        : Policy(shared),
+          options_(shared.state.options),
+          pool_state_(shared.state.pool),
+          blocks_(shared.state.blocks) {}
 
     void on(const HostBlocked& event);
     void on(const HostUnblocked& event);
@@ -28,7 +32,7 @@ class HostExclusion : Policy {
     void worker_gone(const RemovedWorker& worker);
     void tuned(const Tuned& event);
     void tick();
-    std::optional<Instant> next_due() const { return state_.blocks.next_end(); }
+    std::optional<Instant> next_due() const { return blocks_.next_end(); }
     std::optional<std::string> audit() const;
 
     // Called after every event. Acts when all other hosts have left or are blocked: a bad host is better than
@@ -48,6 +52,9 @@ class HostExclusion : Policy {
     std::uint64_t running_elsewhere(const std::string& host, AlikeId kind, Instant from, Instant to);
     std::uint64_t tickets_elsewhere(const std::string& host, AlikeId kind, Instant from, Instant to);
 
+    ReactorOptions& options_;
+    PoolState& pool_state_;
+    HostBlocks& blocks_;
     FailingHosts failing_hosts_;
     // What makes tasks comparable: the category, whether they need GPUs, features and workers.
     std::map<std::tuple<CategoryId, bool, std::vector<std::string>, std::vector<WorkerId>>, AlikeId> alike_;

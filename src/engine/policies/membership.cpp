@@ -15,53 +15,51 @@ std::string whole_seconds(Duration time) {
 }  // namespace
 
 void Membership::on(const WorkerJoined& event) {
-    if (Worker* old = workers_.find(event.worker)) remove(*old, "joined anew", true);
+    if (Worker* old = workers_.find(event.worker)) remove(*old, "joined anew", Parting::lost);
     const bool blocked = state_.blocks.find(event.host) != nullptr;
-    const Worker& worker = workers_.add(event, state_.listening.now(), blocked);
-    if (blocked) ++state_.counters.workers_blocked;
-    ++state_.joined;
-    ++state_.pool_version;
-    if (event.takes_tickets && !blocked) state_.ticket_ranks.insert(event.worker);
+    const Worker& worker = workers_.add(event, event_.listening().now(), blocked);
+    if (blocked) counters_.count_blocked();
+    counters_.count_joined();
+    pool_state_.note_availability(worker);
     hooks_.worker_joined(worker);
     hooks_.pool_changed(PoolChange::more_workers);
-    if (workers_.size() < state_.options.expected_workers) return;
-    state_.settled_at = std::min(state_.settled_at, now());
-    state_.ranks_settled_at = std::min(state_.ranks_settled_at, now());
+    if (workers_.size() >= state_.options.expected_workers) pool_state_.settle(now());
 }
 
 void Membership::on(const WorkerHeard& event) {
-    if (Worker* worker = workers_.find(event.worker)) workers_.mark_heard(*worker, state_.listening.now());
+    if (Worker* worker = workers_.find(event.worker)) workers_.mark_heard(*worker, event_.listening().now());
     remove_silent_workers();
 }
 
 void Membership::on(const WorkerLeft& event) {
-    if (Worker* worker = workers_.find(event.worker)) remove(*worker, event.why, event.lost);
+    if (Worker* worker = workers_.find(event.worker))
+        remove(*worker, event.why, event.lost ? Parting::lost : Parting::left);
 }
 
 void Membership::on(const WorkerDisconnected& event) {
     Worker* worker = workers_.find(event.worker);
     if (worker == nullptr) return;
-    const Instant since = state_.listening.now();
+    const Instant since = event_.listening().now();
     if (worker->disconnected() && *worker->disconnected_until >= since + event.limit) return;
-    if (event.limit <= Duration{0}) return remove(*worker, event.why, true);
+    if (event.limit <= Duration{0}) return remove(*worker, event.why, Parting::lost);
     workers_.set_disconnected(*worker, since, event.limit, event.why);
-    state_.stop_dispatching_to(*worker);
+    pool_state_.note_availability(*worker);
 }
 
 // Any message may have been lost when the connection broke, so the worker's list of its tasks decides.
 void Membership::on(const WorkerReconnected& event) {
     Worker* worker = workers_.find(event.worker);
     if (worker == nullptr) {
-        ++state_.stale;
+        counters_.count_stale();
         return;
     }
-    workers_.set_reconnected(*worker, state_.listening.now());
-    if (worker->available()) state_.start_dispatching_to(*worker);
+    workers_.set_reconnected(*worker, event_.listening().now());
+    if (worker->available()) pool_state_.note_availability(*worker);
     std::set<TaskId> kept;
     IntervalSet tickets;
     for (const auto& [task, attempt] : event.holding) {
         if (!attempts_.holds(worker->id, task, attempt))
-            state_.kill(worker->id, task, attempt);
+            event_.kill(worker->id, task, attempt);
         else if (ledger_.state(task) == TaskState::sealed)
             tickets.insert(task.value());
         else if (kept.insert(task).second && state_.copies.at(worker->id, task) == nullptr)
@@ -80,55 +78,44 @@ void Membership::on(const WorkerDraining& event) {
     Worker* worker = workers_.find(event.worker);
     if (worker == nullptr || worker->draining == event.on) return;
     workers_.drain(*worker, event.on);
-    if (event.on) {
-        state_.stop_dispatching_to(*worker);
-        if (event.made_to && state_.may_claim(*worker)) state_.revoke_batch();
-        return;
-    }
-    if (worker->available()) state_.start_dispatching_to(*worker);
+    if (event.on || worker->available()) pool_state_.note_availability(*worker);
+    if (event.on && event.made_to && state_.may_claim(*worker)) revoke_batch();
 }
 
-void Membership::remove(Worker& worker, const std::string& why, bool lost) {
+void Membership::remove(Worker& worker, const std::string& why, Parting how) {
     const WorkerId id = worker.id;
-    const bool took_tickets = worker.takes_tickets;
     const RemovedWorker gone{id, worker.host, worker.whole,
-                             "worker " + std::to_string(id.value()) + " on " + worker.host + ": " + why,
-                             lost};
+                             "worker " + std::to_string(id.value()) + " on " + worker.host + ": " + why, how};
     // We cannot tell which of its leases ran, which were queued, and which one is to blame. All of them
     // become suspects. On its last chance a suspect runs alone, so that the blame is clear.
     const std::vector<TaskId> leases(worker.leases.begin(), worker.leases.end());
     for (const TaskId task : leases)
         state_.copies.at(id, task) != nullptr
             ? attempts_.drop_copy(task, DroppedCopy::forget)
-            : attempts_.lose(task, gone.reason, lost ? Blame::task : Blame::nobody);
+            : attempts_.lose(task, gone.reason, how == Parting::lost ? Blame::task : Blame::nobody);
+    const Duration rejoin_limit = state_.options.rejoin_limit;
+    if (rejoin_limit > Duration{0}) pool_state_.expect_again(worker, now() + rejoin_limit);
     workers_.remove(id);
-    state_.ticket_ranks.erase(id);
-    if (state_.reserved && state_.reserved->worker == id) state_.reserved.reset();
-    if (state_.options.rejoin_limit > Duration{0}) {
-        state_.settled_at = std::max(state_.settled_at, now() + state_.options.rejoin_limit);
-        if (took_tickets) state_.ranks_settled_at = std::max(state_.ranks_settled_at, state_.settled_at);
-    }
-    ++state_.pool_version;
-    ++state_.counters.workers_removed;
-    if (lost) ++state_.lost;
+    pool_state_.forget(id);
+    counters_.count_gone(how);
     hooks_.pool_changed(PoolChange::less_room);
     hooks_.worker_gone(gone);
 }
 
 void Membership::dismiss(WorkerId id, const std::string& why) {
     act(Dismiss{id, why, true});
-    remove(*workers_.find(id), why, true);
+    remove(*workers_.find(id), why, Parting::lost);
 }
 
 void Membership::remove_silent_workers() {
     for (const Worker* quiet = workers_.quietest();
-         quiet != nullptr && state_.listening.silent(quiet->last_heard); quiet = workers_.quietest())
+         quiet != nullptr && event_.listening().silent(quiet->last_heard); quiet = workers_.quietest())
         dismiss(quiet->id, "silent for " + whole_seconds(state_.options.silence));
 }
 
 void Membership::remove_those_disconnected_too_long() {
     for (const Worker* first = workers_.first_given_up();
-         first != nullptr && state_.listening.now() >= *first->disconnected_until;
+         first != nullptr && event_.listening().now() >= *first->disconnected_until;
          first = workers_.first_given_up())
         dismiss(first->id, first->disconnected_why + "; did not reconnect within " +
                                whole_seconds(first->disconnect_limit));
@@ -142,10 +129,10 @@ void Membership::tick() {
 std::optional<Instant> Membership::next_due() const {
     Instant next = Instant::max();
     if (const Worker* worker = workers_.quietest())
-        next = state_.listening.next_look(state_.listening.silence_ends(worker->last_heard));
+        next = event_.listening().next_look(event_.listening().silence_ends(worker->last_heard));
     if (const Worker* worker = workers_.first_given_up())
-        next = std::min(next, state_.listening.next_look(*worker->disconnected_until));
-    for (const Instant at : {state_.settled_at, state_.ranks_settled_at})
+        next = std::min(next, event_.listening().next_look(*worker->disconnected_until));
+    for (const Instant at : {state_.pool.settled_at(), state_.pool.ranks_settled_at()})
         if (now() < at) next = std::min(next, at);
     return next == Instant::max() ? std::nullopt : std::optional(next);
 }

@@ -10,7 +10,7 @@ namespace wq::engine::policies {
 
 class Membership : Policy {
   public:
-    using Policy::Policy;
+    explicit Membership(Shared& shared) : Policy(shared), pool_state_(shared.state.pool) {}
 
     void on(const WorkerJoined& event);
     void on(const WorkerHeard& event);
@@ -23,10 +23,12 @@ class Membership : Policy {
     std::optional<Instant> next_due() const;
 
   private:
-    void remove(Worker& worker, const std::string& why, bool lost);
+    void remove(Worker& worker, const std::string& why, Parting how);
     void dismiss(WorkerId id, const std::string& why);
     void remove_silent_workers();
     void remove_those_disconnected_too_long();
+
+    PoolState& pool_state_;
 };
 
 }  // namespace wq::engine::policies

@@ -41,7 +41,7 @@ struct Reactor::Parts {
     PolicyHooks hooks{policies};
     Shared shared;
     Policies policies{shared};
-    View view{shared.state, shared.fit, shared.pool};
+    View view{shared};
 };
 
 // Does what any event may make possible or necessary, in this order.
@@ -71,15 +71,12 @@ Reactor& Reactor::operator=(Reactor&&) noexcept = default;
 
 void Reactor::on(const Event& event, Now now, std::vector<Action>& actions) {
     if (finished()) return;
-    State& state = parts_->shared.state;
-    now.instant = std::max(now.instant, state.now.instant);
-    state.now = now;
-    state.actions = &actions;
-    state.listening.note_listening(now.instant);
-    state.ledger.advance(now.wall);
+    Shared& shared = parts_->shared;
+    shared.event.open(now, actions);
+    shared.state.ledger.advance(now.wall);
     std::visit([&](const auto& known) { parts_->route(known); }, event);
     parts_->follow_up();
-    state.actions = nullptr;
+    shared.event.close(actions);
 }
 
 std::optional<Instant> Reactor::wakeup() const {
@@ -90,7 +87,7 @@ bool Reactor::finished() const {
     return parts_->policies.end.finished();
 }
 bool Reactor::stopping() const {
-    return parts_->shared.state.stopping;
+    return parts_->shared.state.run.stopping();
 }
 const Ledger& Reactor::ledger() const {
     return parts_->shared.state.ledger;
@@ -102,10 +99,10 @@ const HostBlocks& Reactor::blocked_hosts() const {
     return parts_->shared.state.blocks;
 }
 std::uint64_t Reactor::stale_reports() const {
-    return parts_->shared.state.stale;
+    return parts_->shared.counters.stale();
 }
 std::uint64_t Reactor::looks() const {
-    return parts_->shared.state.looks;
+    return parts_->shared.counters.looks();
 }
 bool Reactor::fast_abort(CategoryId category) const {
     return parts_->policies.slow.limits(category);
@@ -120,8 +117,7 @@ bool Reactor::avoids(TaskId task, const Worker& worker) const {
     return parts_->shared.state.avoided.avoids(task, worker);
 }
 const Category* Reactor::category(CategoryId category) const {
-    const std::vector<CategoryState>& known = parts_->shared.state.categories;
-    return category.value() < known.size() ? &known[category.value()].category : nullptr;
+    return parts_->shared.state.categories.find(category);
 }
 std::int64_t Reactor::able_workers(CategoryId category) const {
     return parts_->policies.sizes.able_workers(category);

@@ -16,8 +16,7 @@ constexpr std::array<Scarce, 5> recalled_for{Scarce::cores, Scarce::gpus, Scarce
 }  // namespace
 
 bool Recalls::someone_idles_while_leases_queue() const {
-    if (state_.stopping || state_.storage_trouble || state_.reserved || !ledger_.ready_shapes().empty())
-        return false;
+    if (!state_.run.may_dispatch() || state_.pool.reserved() || !ledger_.ready_shapes().empty()) return false;
     return std::any_of(recalled_for.begin(), recalled_for.end(), [&](Scarce what) {
         if (!workers_.keeps_order(what)) return false;
         bool idle = false;
@@ -33,8 +32,8 @@ bool Recalls::someone_idles_while_leases_queue() const {
 // A rank that has reached the end of the batch finds no more tickets. Others may have claimed more than they
 // run; they claim no more, so they never report what they hold.
 bool Recalls::some_have_yet_to_account() const {
-    return state_.batch && !state_.batch->revoked && !state_.batch->dry.empty() && !state_.reserved &&
-           !state_.stopping && !state_.storage_trouble;
+    return state_.batch && !state_.batch->revoked && !state_.batch->dry.empty() && !state_.pool.reserved() &&
+           state_.run.may_dispatch();
 }
 
 bool Recalls::a_dry_rank_idles() const {
@@ -61,7 +60,7 @@ void Recalls::tick() {
     idle_since_ = now();
     // Recalled tasks may not fit the idle workers any better, so the pauses grow until a task ends.
     pause_ = std::min(2 * pause_, longest_recall_pause);
-    if (some_have_yet_to_account() && a_dry_rank_idles()) state_.revoke_batch();
+    if (some_have_yet_to_account() && a_dry_rank_idles()) revoke_batch();
     if (!someone_idles_while_leases_queue()) return;
     for (const Scarce what : recalled_for)
         if (workers_.keeps_order(what)) recall_leases(what);

@@ -10,7 +10,7 @@ namespace wq::engine::policies {
 void Reports::on(const TaskReported& event) {
     const auto& [id, task, attempt, outcome] = event;
     if (!attempts_.holds(id, task, attempt)) {
-        ++state_.stale;
+        counters_.count_stale();
         return;
     }
     const Worker& worker = *workers_.find(id);
@@ -20,7 +20,7 @@ void Reports::on(const TaskReported& event) {
     }
     if (ledger_.state(task) == TaskState::sealed) {
         attempts_.claim_ticket(id, task, outcome.started_us);
-        state_.count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
+        counters_.count_dispatched(state_.category_of(task));
     }
     const Attempted& attempted = ledger_.attempted(task);
     // No worker reports when a ticket's attempt began.
@@ -31,7 +31,7 @@ void Reports::on(const TaskReported& event) {
     attempts_.free(task);
     // The run time of a task that was told to end says nothing about other tasks.
     if (outcome.ending != Ending::killed || !attempted.kill_ordered)
-        state_.mean_wall[ledger_.shape_of(task)].add(static_cast<double>(outcome.wall_us));
+        mean_wall_[ledger_.shape_of(task)].add(static_cast<double>(outcome.wall_us));
     settle(task, outcome);
 }
 
@@ -39,7 +39,7 @@ void Reports::on(const TaskReported& event) {
 void Reports::copy_reported(TaskId task, const Outcome& outcome) {
     if (!outcome.succeeded()) return attempts_.drop_copy(task, DroppedCopy::forget);
     const Attempted& first = ledger_.attempted(task);
-    state_.kill(first.worker, task, first.attempt);
+    event_.kill(first.worker, task, first.attempt);
     attempts_.free(task);
     attempts_.promote_copy(task);
     attempts_.free(task);
@@ -50,7 +50,7 @@ void Reports::on(const TaskGivenBack& event) {
     answered_recall(event.worker);
     const TaskId task = event.task;
     if (!attempts_.holds(event.worker, task, event.attempt)) {
-        ++state_.stale;
+        counters_.count_stale();
         return;
     }
     if (state_.copies.at(event.worker, task) != nullptr)
@@ -58,7 +58,7 @@ void Reports::on(const TaskGivenBack& event) {
     const bool ticket = ledger_.state(task) == TaskState::sealed;
     if (ticket) attempts_.claim_ticket(event.worker, task, 0);
     // Its time was over before it started. If it were requeued unchanged, it would end the same way again.
-    if (!ticket && !state_.stopping && ledger_.attempted(task).kill_ordered) {
+    if (!ticket && !state_.run.stopping() && ledger_.attempted(task).kill_ordered) {
         attempts_.free(task);
         return hooks_.killed_as_slow(task, {});
     }
@@ -70,24 +70,14 @@ void Reports::answered_recall(WorkerId id) {
     if (worker != nullptr && worker->recalled > 0 && --worker->recalled == 0) workers_.changed(*worker);
 }
 
-void Reports::count(TaskId task, const Outcome& outcome) {
-    state_.count_for(task, [&](ManagerStats& stats) {
-        add_bounded(stats.time_execute, outcome.wall_us);
-        if (outcome.succeeded()) add_bounded(stats.time_execute_good, outcome.wall_us);
-        if (!is_exhaustion(outcome.ending)) return;
-        ++stats.tasks_exhausted_attempts;
-        add_bounded(stats.time_execute_exhaustion, outcome.wall_us);
-    });
-}
-
 // Decides what happens to a task whose attempt has ended, after its worker was freed.
 void Reports::settle(TaskId task, const Outcome& outcome) {
-    count(task, outcome);
+    counters_.count_ended(state_.category_of(task), outcome);
     if (outcome.succeeded()) {
         hooks_.succeeded(task, outcome);
         return attempts_.succeed(task, outcome);
     }
-    if (outcome.ending == Ending::killed && ledger_.attempted(task).kill_ordered && !state_.stopping)
+    if (outcome.ending == Ending::killed && ledger_.attempted(task).kill_ordered && !state_.run.stopping())
         return hooks_.killed_as_slow(task, outcome);
     if (outcome.ending == Ending::killed) return attempts_.kill(task, outcome);
     Outcome told = outcome;
@@ -109,7 +99,7 @@ void RangeReports::on(const RangeReported& event) {
     const Ended ended = worker == nullptr ? Ended{} : end_all(event);
     std::uint64_t counted = 0;
     for (const auto& [what, tasks] : ended) counted += tasks.count();
-    state_.stale += reported - counted;
+    counters_.count_stale(reported - counted);
     if (counted == 0) return;
     const std::int64_t all_us = std::clamp<std::int64_t>(event.wall_us, 0, longest_range_us);
     const double each_us = static_cast<double>(all_us) / static_cast<double>(reported);
@@ -117,15 +107,12 @@ void RangeReports::on(const RangeReported& event) {
         const auto& [shape, given] = what_ended;
         const CategoryId category = ledger_.shape(shape).category;
         const auto wall_us = static_cast<std::int64_t>(each_us * static_cast<double>(tasks.count()));
-        state_.count_for(category, [&](ManagerStats& stats) {
-            add_bounded(stats.time_execute, wall_us);
-            add_bounded(stats.time_execute_good, wall_us);
-        });
-        state_.mean_wall[shape].add(each_us);
+        counters_.count_successes(category, wall_us);
+        mean_wall_[shape].add(each_us);
         hooks_.range_succeeded(*worker, shape, tasks.count(), std::chrono::microseconds(wall_us),
                                std::chrono::microseconds(static_cast<std::int64_t>(each_us)));
         act(RangeEnded{event.worker, tasks, category, given, event.started_us, wall_us});
-        tasks.for_each([&](Interval part) { attempts_.apply(state_.groups.succeeded(part)); });
+        tasks.for_each([&](Interval part) { attempts_.apply(groups_.succeeded(part)); });
     }
 }
 
@@ -154,14 +141,10 @@ void RangeReports::end_tickets(const RangeReported& event, Ended& ended) {
     event.done.for_each([&](Interval part) {
         state_.batch->outstanding.for_each_in(part, [&](Interval range) { tickets.insert(range); });
     });
-    tickets.for_each([&](Interval part) {
-        state_.batch->outstanding.erase(part);
-        ledger_.change(part, TaskEvent::succeed);
-    });
+    tickets.for_each([&](Interval part) { close_tickets(part, TaskEvent::succeed); });
     if (tickets.empty()) return;
     const auto count = static_cast<std::int64_t>(tickets.count());
-    state_.count_for(TaskId(tickets.front()->first),
-                     [&](ManagerStats& stats) { stats.tasks_dispatched += count; });
+    counters_.count_dispatched(ledger_.shape(state_.batch->shape).category, count);
     const Resources given = fit_.share_by_ticket(workers_.find(event.worker)->whole);
     ended[{state_.batch->shape, given}] = std::move(tickets);
 }

@@ -12,23 +12,25 @@ namespace wq::engine::policies {
 
 class Reports : Policy {
   public:
-    using Policy::Policy;
+    explicit Reports(Shared& shared) : Policy(shared), mean_wall_(shared.state.mean_wall) {}
 
     void on(const TaskReported& event);
     void on(const TaskGivenBack& event);
 
   private:
     void copy_reported(TaskId task, const Outcome& outcome);
-    void count(TaskId task, const Outcome& outcome);
     void settle(TaskId task, const Outcome& outcome);
     void answered_recall(WorkerId worker);
+
+    PerShape<MeanWallTime>& mean_wall_;
 };
 
 // Handles successful calls that workers report as ranges. They stay ranges, so ten million cost as much as
 // one.
 class RangeReports : Policy {
   public:
-    using Policy::Policy;
+    explicit RangeReports(Shared& shared)
+        : Policy(shared), groups_(shared.state.groups), mean_wall_(shared.state.mean_wall) {}
 
     void on(const RangeReported& event);
 
@@ -36,6 +38,9 @@ class RangeReports : Policy {
     using Ended = std::map<std::pair<ShapeId, Resources>, IntervalSet>;  // by shape and allocation
     Ended end_all(const RangeReported& event);
     void end_tickets(const RangeReported& event, Ended& ended);
+
+    Groups& groups_;
+    PerShape<MeanWallTime>& mean_wall_;
 };
 
 }  // namespace wq::engine::policies

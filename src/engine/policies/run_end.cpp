@@ -10,10 +10,10 @@ void RunEnd::on(const StopRequested& event) {
         return kill_what_runs();
     }
     stop_ = Stop{event.reason, now() + event.grace, false};
-    state_.stopping = true;
+    run_.stop();
     for (const auto& [id, worker] : workers_.all())
         if (!worker.leases.empty() && !worker.disconnected()) act(Recall{id, worker.leases.size()});
-    state_.revoke_batch();
+    revoke_batch();
     if (event.grace <= Duration{0}) kill_what_runs();
 }
 
@@ -25,8 +25,8 @@ void RunEnd::kill_what_runs() {
 }
 
 void RunEnd::on(const StorageTrouble& event) {
-    state_.storage_trouble = event.now;
-    if (event.now) state_.revoke_batch();
+    run_.note(event);
+    if (event.now) revoke_batch();
 }
 
 void RunEnd::failed(TaskId) {
@@ -54,11 +54,11 @@ std::optional<Instant> RunEnd::next_due() const {
 void RunEnd::finish_if_over() {
     const std::uint64_t out = ledger_.count(TaskState::leased) + ledger_.count(TaskState::sealed);
     const std::uint64_t waiting = ledger_.count(TaskState::ready) + ledger_.count(TaskState::blocked);
-    const bool all_ended = state_.input_ended && out == 0 && waiting == 0;
+    const bool all_ended = state_.run.input_ended() && out == 0 && waiting == 0;
     if (!stop_ && out == 0 && too_late_for_all()) {
         act(Warning{"no worker has enough time left for the remaining tasks (min-time)"});
         stop_ = Stop{StopReason::out_of_time, now()};
-        state_.stopping = true;
+        run_.stop();
     }
     const bool stopped =
         stop_ && (out == 0 || (stop_->killed && now() >= stop_->kill_at + state_.options.kill_limit));
@@ -71,7 +71,7 @@ void RunEnd::finish_if_over() {
         finished.stopped = stop_->reason;
         if (stop_->reason != StopReason::halted) finished.code = ExitCode::interrupted;
     } else if (deserted) {
-        act(Warning{state_.joined == 0 ? "no worker has joined" : "no worker is left"});
+        act(Warning{counters_.all().workers_joined == 0 ? "no worker has joined" : "no worker is left"});
         finished.code = ExitCode::unreachable;
     }
     act(finished);
@@ -81,7 +81,7 @@ void RunEnd::finish_if_over() {
 // one would only wait for its end. All shapes and workers are looked at, so at most once a second.
 bool RunEnd::too_late_for_all() {
     constexpr Duration pause = std::chrono::seconds(1);
-    if (!state_.input_ended || state_.storage_trouble || ledger_.count(TaskState::ready) == 0 ||
+    if (!state_.run.input_ended() || state_.run.storage_trouble() || ledger_.count(TaskState::ready) == 0 ||
         !ledger_.early().empty() || workers_.empty() || !pool_.settled() || now() < time_checked_at_ + pause)
         return false;
     time_checked_at_ = now();

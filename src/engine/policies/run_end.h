@@ -10,7 +10,7 @@ namespace wq::engine::policies {
 
 class RunEnd : Policy {
   public:
-    using Policy::Policy;
+    explicit RunEnd(Shared& shared) : Policy(shared), run_(shared.state.run) {}
 
     void on(const StopRequested& event);
     void on(const StorageTrouble& event);
@@ -33,6 +33,7 @@ class RunEnd : Policy {
     bool too_late_for_all();
     ExitCode exit_code() const;
 
+    RunPhase& run_;
     std::optional<Stop> stop_;
     Instant time_checked_at_{};  // by too_late_for_all()
     bool finished_ = false;

@@ -44,7 +44,7 @@ void SlowTasks::on(const FastAbortSet& event) {
 }
 
 void SlowTasks::watch(TaskId task, Attempted& attempted) {
-    attempted.run_time = RunTimeMark{state_.shape_of(task).category, attempted.aborted, attempted.since, {}};
+    attempted.run_time = RunTimeMark{state_.category_of(task), attempted.aborted, attempted.since, {}};
     run_times_.began(task, *attempted.run_time);
 }
 
@@ -61,9 +61,9 @@ void SlowTasks::look_again(TaskId task, Attempted& attempted, Instant at) {
 
 void SlowTasks::tick() {
     while (const auto task = run_times_.due(now())) kill_slow(*task);
-    while (const auto task = state_.avoided.over(now())) {
-        state_.avoided.remove(*task);
-        state_.awakened.push_back(ledger_.shape_of(*task));
+    while (const auto task = avoided_.over(now())) {
+        avoided_.remove(*task);
+        awaken(ledger_.shape_of(*task));
     }
 }
 
@@ -72,8 +72,9 @@ void SlowTasks::tick() {
 void SlowTasks::kill_slow(TaskId task) {
     Attempted& attempted = ledger_.attempted(task);
     const Worker& worker = *workers_.find(attempted.worker);
-    if (state_.stopping || worker.disconnected()) return look_again(task, attempted, now() + kill_grace);
-    state_.kill(worker.id, task, attempted.attempt);
+    if (state_.run.stopping() || worker.disconnected())
+        return look_again(task, attempted, now() + kill_grace);
+    event_.kill(worker.id, task, attempted.attempt);
     if (!attempted.kill_ordered) {
         attempted.kill_ordered = true;
         return look_again(task, attempted, now() + kill_grace);
@@ -89,18 +90,18 @@ void SlowTasks::kill_slow(TaskId task) {
 void SlowTasks::lease_kept(TaskId task) {
     Attempted& attempted = ledger_.attempted(task);
     if (!attempted.kill_ordered || !attempted.run_time) return;
-    state_.kill(attempted.worker, task, attempted.attempt);
+    event_.kill(attempted.worker, task, attempted.attempt);
     look_again(task, attempted, now() + kill_grace);
 }
 
 void SlowTasks::killed_as_slow(TaskId task, Outcome outcome) {
     const Attempted& attempted = ledger_.attempted(task);
-    const CategoryId category = state_.shape_of(task).category;
+    const CategoryId category = state_.category_of(task);
     outcome.ending = Ending::too_slow;
     if (const auto times = run_times_.multiplier(category); times && outcome.reason.empty())
         outcome.reason = "more than " +
                          times_the_mean(*times * static_cast<double>(1U << std::min(attempted.aborted, 30U)));
-    state_.count_for(category, [](ManagerStats& stats) { ++stats.workers_fast_aborted; });
+    counters_.count_fast_abort(category);
     const Worker* worker = workers_.find(attempted.worker);
     attempts_.try_again(task, TaskEvent::abort, std::move(outcome));
     if (ledger_.state(task) == TaskState::ready && worker != nullptr) avoid(task, *worker);
@@ -115,15 +116,14 @@ void SlowTasks::avoid(TaskId task, const Worker& worker) {
     };
     if (!elsewhere && !std::ranges::any_of(*workers_.of_host(worker.host), could_run)) return;
     const Duration usual = run_times_.mean(ledger_.shape(shape).category).value_or(longest_avoided);
-    state_.avoided.avoid_worker(
-        task, worker, elsewhere,
-        now() + std::clamp<Duration>(usual, std::chrono::seconds(1), longest_avoided));
+    avoided_.avoid_worker(task, worker, elsewhere,
+                          now() + std::clamp<Duration>(usual, std::chrono::seconds(1), longest_avoided));
 }
 
 void SlowTasks::succeeded(TaskId task, const Outcome& outcome) {
     const Attempted& attempted = *ledger_.find_attempted(task);
     const Duration took = attempted.by_ticket ? wall_time(outcome) : now() - attempted.since;
-    run_times_.succeeded(state_.shape_of(task).category, 1, took);
+    run_times_.succeeded(state_.category_of(task), 1, took);
 }
 
 void SlowTasks::range_succeeded(const Worker&, ShapeId shape, std::uint64_t tasks, Duration all, Duration) {
@@ -132,13 +132,13 @@ void SlowTasks::range_succeeded(const Worker&, ShapeId shape, std::uint64_t task
 
 std::optional<Instant> SlowTasks::next_due() const {
     const std::optional<Instant> slow = run_times_.next();
-    const std::optional<Instant> avoided = state_.avoided.next_end();
+    const std::optional<Instant> avoided = avoided_.next_end();
     return slow && avoided ? std::min(*slow, *avoided) : slow ? slow : avoided;
 }
 
 std::optional<std::string> SlowTasks::audit() const {
     if (auto wrong = run_times_.audit()) return wrong;
-    if (auto wrong = state_.avoided.audit()) return wrong;
+    if (auto wrong = avoided_.audit()) return wrong;
     std::size_t watched = 0;
     for (const auto& [id, worker] : workers_.all())
         for (const TaskId task : worker.leases) {
@@ -232,7 +232,7 @@ Worker* SpeculativeCopies::room_elsewhere(TaskId task) {
     Worker* best = nullptr;
     const auto consider = [&](WorkerId id) {
         Worker* worker = workers_.find(id);
-        ++state_.looks;
+        counters_.count_look();
         if (worker == nullptr || worker == first) return false;
         const auto give = fit_.open_share(*worker, shape, Among::others);
         if (!give || !worker->fits(*give)) return false;
@@ -259,7 +259,7 @@ Worker* SpeculativeCopies::room_elsewhere(TaskId task) {
 void SpeculativeCopies::succeeded(TaskId task, const Outcome& outcome) {
     const Attempted& attempted = *ledger_.find_attempted(task);
     const Duration took = attempted.by_ticket ? wall_time(outcome) : now() - attempted.since;
-    run_times_.succeeded(state_.shape_of(task).category, 1, took);
+    run_times_.succeeded(state_.category_of(task), 1, took);
 }
 
 void SpeculativeCopies::range_succeeded(const Worker&, ShapeId shape, std::uint64_t tasks, Duration all,

@@ -12,7 +12,7 @@ namespace wq::engine::policies {
 
 class SlowTasks : Policy {
   public:
-    using Policy::Policy;
+    explicit SlowTasks(Shared& shared) : Policy(shared), avoided_(shared.state.avoided) {}
 
     void on(const FastAbortSet& event);
 
@@ -40,6 +40,7 @@ class SlowTasks : Policy {
     void kill_slow(TaskId task);
     void avoid(TaskId task, const Worker& worker);
 
+    AvoidedHosts& avoided_;
     RunTimes run_times_;
     bool watches_ = false;
 };

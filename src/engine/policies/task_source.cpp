@@ -7,13 +7,13 @@ namespace wq::engine::policies {
 void TaskSource::on(const TasksAdded& event) {
     const TaskRange& range = event.range;
     const Interval ids{range.first.value(), range.first.value() + range.count};
-    ledger_.add(range, state_.now.wall);
+    ledger_.add(range, event_.wall());
     hooks_.shapes_added();
     // Tasks that ended in an earlier run end before any task is unblocked, so that they are never dispatched.
     event.done.for_each_in(ids, [&](Interval part) { ledger_.change(part, TaskEvent::resume_done); });
     event.failed.for_each_in(ids, [&](Interval part) { ledger_.change(part, TaskEvent::resume_failed); });
-    attempts_.apply(state_.groups.add(range.first, range.count, range.groups, event.done));
-    event.failed.for_each_in(ids, [&](Interval part) { attempts_.apply(state_.groups.failed(part)); });
+    attempts_.apply(groups_.add(range.first, range.count, range.groups, event.done));
+    event.failed.for_each_in(ids, [&](Interval part) { attempts_.apply(groups_.failed(part)); });
 }
 
 void Cancellation::on(const CancelRequested& event) {
@@ -26,7 +26,7 @@ void Cancellation::on(const CancelRequested& event) {
     for (const TaskId task : ledger_.attempted_in(tasks)) attempts_.cancel(task);
     ledger_.cancel_fresh(tasks);
     act(Cancelled{cancelled});
-    cancelled.for_each([&](Interval part) { attempts_.apply(state_.groups.failed(part)); });
+    cancelled.for_each([&](Interval part) { attempts_.apply(groups_.failed(part)); });
 }
 
 // The manager does not know which rank claimed which ticket. Unclaimed tickets must not be claimed any more.
@@ -35,11 +35,10 @@ void Cancellation::cancel_tickets(Interval tasks) {
     IntervalSet sealed;
     state_.batch->outstanding.for_each_in(tasks, [&](Interval part) { sealed.insert(part); });
     if (sealed.empty()) return;
-    state_.revoke_batch();
+    revoke_batch();
     sealed.for_each([&](Interval part) {
-        state_.batch->outstanding.erase(part);
-        ledger_.change(part, TaskEvent::cancel);
-        for (const WorkerId member : state_.batch->members) state_.kill(member, part, 1);
+        close_tickets(part, TaskEvent::cancel);
+        for (const WorkerId member : state_.batch->members) event_.kill(member, part, 1);
     });
 }
 
@@ -52,7 +51,7 @@ constexpr WallMicros longest_look_ahead_us = 60'000'000;
 
 void TaskTimes::expire_what_is_over() {
     std::uint64_t left = most_expired_at_once;
-    for (IntervalSet expired = ledger_.expired(); !expired.empty() && !state_.stopping;
+    for (IntervalSet expired = ledger_.expired(); !expired.empty() && !state_.run.stopping();
          expired = ledger_.expired())
         while (const auto part = expired.take_front(1)) {
             if (left-- == 0) return;
@@ -60,14 +59,14 @@ void TaskTimes::expire_what_is_over() {
             // The failure of another task may have skipped it.
             if (is_final(ledger_.state(task))) continue;
             attempts_.expire(task);
-            if (state_.stopping) return;
+            if (state_.run.stopping()) return;
         }
 }
 
 std::optional<Instant> TaskTimes::next_due() const {
     const auto next = ledger_.next_time();
-    if (!next || state_.stopping) return std::nullopt;
-    const WallMicros wall = state_.now.wall;
+    if (!next || state_.run.stopping()) return std::nullopt;
+    const WallMicros wall = event_.wall();
     if (*next <= wall) return now();
     const WallMicros ahead = *next > wall + longest_look_ahead_us ? longest_look_ahead_us : *next - wall;
     return now() + std::chrono::microseconds(ahead);

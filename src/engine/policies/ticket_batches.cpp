@@ -17,8 +17,8 @@ constexpr int shapes_tried = 64;
 
 void TicketBatches::seal_where_tasks_abound() {
     // Ranks claim tickets without asking, so nobody may claim while a task must run alone.
-    if (!state_.options.seal_batches || state_.batch || state_.ticket_ranks.empty() ||
-        attempts_.last_chances() > 0 || now() < state_.ranks_settled_at)
+    if (!state_.options.seal_batches || batch_ || state_.pool.ticket_ranks().empty() ||
+        attempts_.last_chances() > 0 || now() < state_.pool.ranks_settled_at())
         return;
     int looked = 0;
     std::optional<double> most_urgent;
@@ -34,11 +34,11 @@ void TicketBatches::seal_where_tasks_abound() {
 
 // Every rank must be able to run the shape, because a rank cannot choose its tickets.
 bool TicketBatches::fits_all_ranks(ShapeId shape) {
-    if (misfit_[shape] == state_.pool_version) return false;
-    for (const WorkerId rank : state_.ticket_ranks) {
+    if (misfit_[shape] == state_.pool.version()) return false;
+    for (const WorkerId rank : state_.pool.ticket_ranks()) {
         const Worker& worker = *workers_.find(rank);
         if (fit_.ever_holds(worker.whole, worker.features, shape)) continue;
-        misfit_[shape] = state_.pool_version;
+        misfit_[shape] = state_.pool.version();
         return false;
     }
     return true;
@@ -53,16 +53,16 @@ IntervalSet TicketBatches::sealable(ShapeId shape) {
     const bool bounded =
         state_.options.allocation.rest != Rest::with_cores && state_.asked(shape).at_most != Needs{};
     if (what.leased_only || what.large || !state_.asked(shape).plain() || bounded ||
-        state_.options.monitoring.enforces || state_.category(what.category).category.max_concurrent() >= 0)
+        state_.options.monitoring.enforces || state_.category(what.category).max_concurrent() >= 0)
         return {};
     const auto& queues = ledger_.ready(shape).queues;
     if (queues.begin()->second.fresh.count() < enough || what.min_time > Duration{0}) return {};
     if (!fits_all_ranks(shape)) return {};
     IntervalSet tasks = queues.begin()->second.fresh;
-    state_.doubtful.for_each([&](Interval part) { tasks.erase(part); });
+    doubtful_.for_each([&](Interval part) { tasks.erase(part); });
     if (tasks.count() < enough) return {};
     std::uint64_t rank_cores = 0;
-    for (const WorkerId rank : state_.ticket_ranks)
+    for (const WorkerId rank : state_.pool.ticket_ranks())
         rank_cores += static_cast<std::uint64_t>(workers_.find(rank)->whole.cores.rounded_down());
     if (rank_cores >= total_cores) return tasks;
     // The share of the workers that take no tickets is kept for leases.
@@ -79,14 +79,14 @@ IntervalSet TicketBatches::sealable(ShapeId shape) {
 
 void TicketBatches::seal(ShapeId shape, IntervalSet tasks) {
     tasks.for_each([&](Interval part) { ledger_.change(part, TaskEvent::seal); });
-    Batch& batch = state_.batch.emplace();
+    Batch& batch = batch_.emplace();
     batch.id = BatchId(next_batch_++);
     batch.shape = shape;
     batch.ask = state_.asked(shape);
     batch.rules = state_.options.allocation;
     batch.priority = ledger_.priority(TaskId(tasks.front()->first));
     batch.sealed_at = now();
-    batch.members = state_.ticket_ranks;
+    batch.members = state_.pool.ticket_ranks();
     batch.outstanding = tasks;
     act(Seal{batch.id, std::move(tasks), batch.ask.needs, batch.rules, ledger_.shape(shape).timeout,
              fit_.watch_of(shape, {})});
@@ -95,23 +95,23 @@ void TicketBatches::seal(ShapeId shape, IntervalSet tasks) {
 // ---- accounts ----
 
 void TicketBatches::on(const TicketsReported& event) {
-    if (!state_.batch || state_.batch->id != event.batch || !state_.batch->members.contains(event.worker)) {
-        ++state_.stale;
+    if (!batch_ || batch_->id != event.batch || !batch_->members.contains(event.worker)) {
+        counters_.count_stale();
         return;
     }
     if (event.saw_dry) account(*workers_.find(event.worker), event.holding);
 }
 
 void TicketBatches::reconnected(Worker& worker, const IntervalSet& tickets) {
-    if (state_.batch && state_.batch->members.contains(worker.id)) account(worker, tickets);
+    if (batch_ && batch_->members.contains(worker.id)) account(worker, tickets);
 }
 
 // A member claims no more tickets of the batch, and holds these.
 void TicketBatches::account(Worker& worker, const IntervalSet& holding) {
-    if (!state_.batch->dry.insert(worker.id).second) return;
+    if (!batch_->dry.insert(worker.id).second) return;
     IntervalSet held;
     holding.for_each([&](Interval part) {
-        state_.batch->outstanding.for_each_in(part, [&](Interval range) { held.insert(range); });
+        batch_->outstanding.for_each_in(part, [&](Interval range) { held.insert(range); });
     });
     held.for_each([&](Interval part) {
         for (std::uint64_t id = part.first; id < part.end; ++id) attempts_.adopt_ticket(worker, TaskId(id));
@@ -121,16 +121,17 @@ void TicketBatches::account(Worker& worker, const IntervalSet& holding) {
 }
 
 void TicketBatches::worker_gone(const RemovedWorker& worker) {
-    if (!state_.batch || state_.batch->members.erase(worker.id) == 0) return;
+    if (!batch_ || batch_->members.erase(worker.id) == 0) return;
     // One that gave its account holds no ticket that it did not name.
-    const bool accounted = state_.batch->dry.erase(worker.id) != 0;
-    if (!accounted && worker.lost) state_.batch->lost.push_back({worker.id, worker.reason, worker.whole});
-    if (!accounted && !worker.lost) state_.batch->left = true;
+    const bool accounted = batch_->dry.erase(worker.id) != 0;
+    if (!accounted && worker.how == Parting::lost)
+        batch_->lost.push_back({worker.id, worker.reason, worker.whole});
+    if (!accounted && worker.how == Parting::left) batch_->left = true;
     reconcile();
 }
 
 void TicketBatches::reconcile() {
-    Batch& batch = *state_.batch;
+    Batch& batch = *batch_;
     if (batch.dry.size() < batch.members.size()) return;
     // A lost node takes its unclaimed tickets with it. If more tickets are missing than its ranks could run,
     // nobody is blamed. None of these is sealed again, because a lease shows who held the task.
@@ -139,7 +140,7 @@ void TicketBatches::reconcile() {
     const bool lost = !batch.lost.empty();
     const bool blame = lost && batch.outstanding.count() <= 2 * static_cast<std::uint64_t>(lanes);
     std::exchange(batch.outstanding, {}).for_each([&](Interval part) {
-        if (lost || batch.left) state_.doubtful.insert(part);
+        if (lost || batch.left) doubtful_.insert(part);
         if (!blame) return ledger_.change(part, TaskEvent::give_back);
         for (std::uint64_t id = part.first; id < part.end; ++id) lose_ticket(TaskId(id));
     });
@@ -151,7 +152,7 @@ void TicketBatches::lose_ticket(TaskId task) {
     Attempted& attempted = ledger_.attempted(task);
     attempted.attempt = 1;
     attempted.by_ticket = true;
-    const std::vector<LostMember>& lost = state_.batch->lost;
+    const std::vector<LostMember>& lost = batch_->lost;
     if (lost.size() == 1) {
         attempted.worker = lost.front().worker;
         attempted.given = fit_.share_by_ticket(lost.front().whole);
@@ -165,26 +166,26 @@ void TicketBatches::lose_ticket(TaskId task) {
 }
 
 void TicketBatches::close_if_over() {
-    if (!state_.batch || !state_.batch->outstanding.empty()) return;
-    act(BatchOver{state_.batch->id});
-    for (const WorkerId member : state_.batch->members) workers_.changed(*workers_.find(member));
-    state_.batch.reset();
-    for (const ShapeId shape : ledger_.suspect_shapes()) state_.awakened.push_back(shape);
+    if (!batch_ || !batch_->outstanding.empty()) return;
+    act(BatchOver{batch_->id});
+    for (const WorkerId member : batch_->members) workers_.changed(*workers_.find(member));
+    batch_.reset();
+    for (const ShapeId shape : ledger_.suspect_shapes()) awaken(shape);
 }
 
 // Revokes a batch that was sealed with the old monitoring.
 void TicketBatches::tuned(const Tuned& event) {
     if (!event.monitoring || *event.monitoring == state_.options.monitoring) return;
-    state_.options.monitoring = *event.monitoring;
-    state_.revoke_batch();
+    options_.monitoring = *event.monitoring;
+    revoke_batch();
 }
 
 std::optional<std::string> TicketBatches::audit() const {
-    const std::uint64_t outstanding = state_.batch ? state_.batch->outstanding.count() : 0;
+    const std::uint64_t outstanding = batch_ ? batch_->outstanding.count() : 0;
     if (outstanding != ledger_.count(TaskState::sealed))
         return std::to_string(ledger_.count(TaskState::sealed)) + " tasks are sealed, the batch has " +
                std::to_string(outstanding);
-    for (const WorkerId rank : state_.ticket_ranks)
+    for (const WorkerId rank : state_.pool.ticket_ranks())
         if (!workers_.find(rank)->available()) return "a rank that takes tickets gets no tasks";
     return std::nullopt;
 }

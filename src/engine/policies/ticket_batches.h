@@ -12,7 +12,11 @@ namespace wq::engine::policies {
 
 class TicketBatches : Policy {
   public:
-    using Policy::Policy;
+    explicit TicketBatches(Shared& shared)
+        : Policy(shared),
+          options_(shared.state.options),
+          batch_(shared.state.batch),
+          doubtful_(shared.state.doubtful) {}
 
     void on(const TicketsReported& event);
 
@@ -32,6 +36,9 @@ class TicketBatches : Policy {
     void reconcile();
     void lose_ticket(TaskId task);
 
+    ReactorOptions& options_;
+    std::optional<Batch>& batch_;
+    IntervalSet& doubtful_;
     std::uint32_t next_batch_ = 1;
     PerShape<std::uint64_t> misfit_;  // pool version when some rank was too small for the shape
 };

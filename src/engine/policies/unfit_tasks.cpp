@@ -75,14 +75,14 @@ void UnfitTasks::note_idling() {
 }
 
 std::optional<Instant> UnfitTasks::next_due() const {
-    return state_.stopping || workers_.empty() ? std::nullopt : tell_at_;
+    return state_.run.stopping() || workers_.empty() ? std::nullopt : tell_at_;
 }
 
 // Each shape is reported once. A function that no worker ever had counts as misspelt if workers had other
 // functions; workers without any function say nothing about that.
 void UnfitTasks::tell_what_waits() {
     note_idling();
-    if (!tell_at_ || now() < *tell_at_ || state_.stopping || workers_.empty()) return;
+    if (!tell_at_ || now() < *tell_at_ || state_.run.stopping() || workers_.empty()) return;
     tell_at_.reset();
     std::vector<ShapeId> waiting;
     for (const ReadyHead& head : ledger_.ready_shapes()) {

@@ -30,7 +30,7 @@ View::Lanes View::lanes_of_batch() const {
 }
 
 ManagerStats View::stats() const {
-    ManagerStats stats = state_.counters;
+    ManagerStats stats = counters_.all();
     const auto count = [&](TaskState state) { return static_cast<std::int64_t>(ledger_.count(state)); };
     stats.workers_connected = static_cast<std::int64_t>(state_.connected_workers());
     std::int64_t ticket_busy = 0;
@@ -44,8 +44,6 @@ ManagerStats View::stats() const {
     stats.workers_idle = stats.workers_connected - stats.workers_busy;
     stats.workers_able = able_workers();
     stats.hosts_blocked = static_cast<std::int64_t>(state_.blocks.size());
-    stats.workers_joined = static_cast<std::int64_t>(state_.joined);
-    stats.workers_lost = static_cast<std::int64_t>(state_.lost);
     stats.tasks_waiting = count(TaskState::blocked) + count(TaskState::ready);
     stats.tasks_on_workers = count(TaskState::leased) + count(TaskState::sealed);
     stats.tasks_submitted = static_cast<std::int64_t>(ledger_.size());
@@ -119,8 +117,7 @@ std::vector<ShapeCount> View::unfinished() const {
 
 ManagerStats View::stats(CategoryId category) const {
     ManagerStats all = stats();
-    const bool known = category.value() < state_.category_counters.size();
-    const ManagerStats own = known ? state_.category_counters[category.value()] : ManagerStats{};
+    const ManagerStats own = counters_.of(category);
     const auto count = [&](TaskState state) {
         return static_cast<std::int64_t>(ledger_.count(category, state));
     };
@@ -177,12 +174,13 @@ std::string View::waiting_for() const {
         workers_.disconnected_count() == 0
             ? ""
             : "; " + count_of(workers_.disconnected_count(), "worker") + " disconnected, may reconnect";
-    if (state_.storage_trouble) return "storage: results cannot be written yet";
-    if (state_.stopping) return count_of(out, "running task") + " to end (stopping)";
-    if (const auto there = state_.connected_workers(); there < state_.hold_until_workers)
-        return std::to_string(state_.hold_until_workers) +
+    if (state_.run.storage_trouble()) return "storage: results cannot be written yet";
+    if (state_.run.stopping()) return count_of(out, "running task") + " to end (stopping)";
+    if (const auto there = state_.connected_workers(); there < state_.run.hold_until_workers())
+        return std::to_string(state_.run.hold_until_workers()) +
                " workers connected at the same time; connected now: " + std::to_string(there);
-    if (workers_.empty()) return state_.joined == 0 ? "workers: none has joined" : "workers: all have left";
+    if (workers_.empty())
+        return counters_.all().workers_joined == 0 ? "workers: none has joined" : "workers: all have left";
     if (out > 0) return count_of(out, "task") + " to end" + disconnected;
     if (const std::string what = what_is_blocked(); !what.empty()) return what;
     if (const std::string what = what_fits_nowhere(); !what.empty()) return what + disconnected;
@@ -191,7 +189,7 @@ std::string View::waiting_for() const {
     if (count(TaskState::ready) > 0)
         return "a worker with room and time for " + count_of(count(TaskState::ready), "ready task") +
                disconnected;
-    if (!state_.input_ended) return "more lines of the task list";
+    if (!state_.run.input_ended()) return "more lines of the task list";
     return "nothing";
 }
 
@@ -240,16 +238,16 @@ std::string View::why(TaskId task, Now now, Attempt earlier) const {
 std::string View::why_not_dispatched(TaskId task, Now now) const {
     const ShapeId shape = ledger_.shape_of(task);
     const Shape& what = ledger_.shape(shape);
-    if (state_.storage_trouble)
+    if (state_.run.storage_trouble())
         return "not now: results cannot be written; no task is dispatched until they are";
-    if (state_.stopping) return "never: the run is being stopped";
+    if (state_.run.stopping()) return "never: the run is being stopped";
     const auto not_before = ledger_.times(task).not_before;
     if (not_before && *not_before > now.wall)
         return "not now: it starts in " + format_duration(std::chrono::microseconds(*not_before - now.wall)) +
                " at the earliest";
-    if (state_.hold_until_workers > 0)
+    if (state_.run.hold_until_workers() > 0)
         return "not now: no task is dispatched until " +
-               with_verb(state_.hold_until_workers, "worker is", "workers are") +
+               with_verb(state_.run.hold_until_workers(), "worker is", "workers are") +
                " connected at the same time";
     if (workers_.empty()) return "not now: no worker is connected";
     std::size_t able = 0;
@@ -275,7 +273,7 @@ std::string View::why_not_dispatched(TaskId task, Now now) const {
                std::to_string(state_.options.most_running);
     if (!fit_.category_has_room(what))
         return "not now: its category runs as many tasks as it may: " +
-               std::to_string(state_.categories[what.category.value()].category.max_concurrent());
+               std::to_string(state_.category(what.category).max_concurrent());
     if (const AvoidedHosts::Avoided* avoided = state_.avoided.find(task))
         return "not now: it was too slow on " + avoided->host + "; it waits up to " +
                format_duration(avoided->until - now.instant) + " more for another " +

@@ -18,8 +18,13 @@ struct ShapeCount {
 
 class View {
   public:
-    View(const State& state, const Fit& fit, const Pool& pool)
-        : state_(state), ledger_(state.ledger), workers_(state.workers), fit_(fit), pool_(pool) {}
+    explicit View(const Shared& shared)
+        : state_(shared.state),
+          counters_(shared.counters),
+          ledger_(shared.state.ledger),
+          workers_(shared.state.workers),
+          fit_(shared.fit),
+          pool_(shared.pool) {}
 
     ManagerStats stats() const;
     ManagerStats stats(CategoryId category) const;
@@ -45,6 +50,7 @@ class View {
     Resources largest_for(ShapeId shape, Now now) const;
 
     const State& state_;
+    const RunCounters& counters_;
     const Ledger& ledger_;
     const WorkerTable& workers_;
     const Fit& fit_;

@@ -15,8 +15,6 @@ using namespace std::chrono_literals;
 
 class PolicyTest : public ::testing::Test {
   protected:
-    PolicyTest() { shared_.state.actions = &actions_; }
-
     // Ready tasks that ask for `cores`.
     ShapeId add(std::uint64_t count, std::int64_t cores) {
         TaskRange range;
@@ -24,29 +22,37 @@ class PolicyTest : public ::testing::Test {
         range.count = count;
         range.shape.needs.cores = cores;
         const ShapeId shape = state_.ledger.add(range, 0);
-        while (state_.asks.size() < state_.ledger.shapes()) state_.asks.emplace_back(range.shape.needs);
-        state_.category(range.shape.category).shapes.push_back(shape);
+        std::vector<Ask>& asks = state_.categories.asks;
+        while (asks.size() < state_.ledger.shapes()) asks.emplace_back(range.shape.needs);
+        state_.categories[range.shape.category].shapes.push_back(shape);
         state_.groups.add(range.first, count, {});
         state_.ledger.change(Interval{range.first.value(), range.first.value() + count}, TaskEvent::unblock);
         return shape;
     }
     Worker& join(std::uint32_t id, std::int64_t cores) {
-        ++state_.joined;
+        shared_.counters.count_joined();
         return state_.workers.add(
             {WorkerId(id), "node" + std::to_string(id), {cores, cores * 1000, 0, 0}, {}, false}, now());
     }
     Attempted& lease(Worker& worker, TaskId task) {
         shared_.attempts.lease(worker, task, state_.ledger.shape_of(task), Among::others);
-        actions_.clear();
+        answer().clear();
         return state_.ledger.attempted(task);
     }
-    void pass(Duration time) { state_.now.instant += time; }
-    Instant now() const { return state_.now.instant; }
+    void pass(Duration time) { shared_.event.open({now() + time, 0}, answer()); }
+    Instant now() const { return shared_.event.now(); }
+    // All actions so far.
+    std::vector<Action>& answer() {
+        std::vector<Action> more;
+        shared_.event.close(more);
+        actions_.insert(actions_.end(), more.begin(), more.end());
+        return actions_;
+    }
 
     template <class A>
-    std::vector<A> all() const {
+    std::vector<A> all() {
         std::vector<A> some;
-        for (const Action& action : actions_)
+        for (const Action& action : answer())
             if (const auto* it = std::get_if<A>(&action)) some.push_back(*it);
         return some;
     }
@@ -72,7 +78,7 @@ TEST_F(PolicyTest, ACopyOfAStragglerRunsOnAnotherWorker) {
 
     pass(1s);
     copies.tick();
-    EXPECT_TRUE(actions_.empty());
+    EXPECT_TRUE(answer().empty());
     pass(1s + 1ms);
     copies.tick();
     const auto leases = all<Lease>();
@@ -98,7 +104,7 @@ TEST_F(PolicyTest, NothingIsCopiedWhileTasksWait) {
     copies.range_succeeded(first, shape, 100, 100s, 1s);
     pass(5s);
     copies.tick();
-    EXPECT_TRUE(actions_.empty());
+    EXPECT_TRUE(answer().empty());
 }
 
 TEST_F(PolicyTest, ABlockedHostGetsNoTasksUntilItsTimeIsOver) {
@@ -156,7 +162,7 @@ TEST_F(PolicyTest, WhatNoWorkerHoldsIsSkippedOnceThePoolIsComplete) {
     add(3, 4);
     join(0, 2);
     unfit.skip_all();
-    EXPECT_TRUE(actions_.empty()) << "a larger worker may join";
+    EXPECT_TRUE(answer().empty()) << "a larger worker may join";
     pass(10s);
     unfit.skip_all();
     const auto skipped = all<Skipped>();
@@ -172,7 +178,7 @@ TEST_F(PolicyTest, TheFirstFailureHaltsTheRun) {
     Worker& worker = join(0, 1);
     lease(worker, TaskId(0));
     end.failed(TaskId(1));
-    EXPECT_TRUE(state_.stopping);
+    EXPECT_TRUE(state_.run.stopping());
     EXPECT_EQ(all<KillAll>().size(), 1U);
     end.finish_if_over();
     EXPECT_FALSE(end.finished()) << "a task has not ended yet";
