@@ -119,7 +119,7 @@ void Attempts::try_again(TaskId task, TaskEvent event, Outcome outcome) {
     const auto [spent, most, all_count] = tries(task);
     if (most > 0 && spent + 1 >= most && (all_count || lost)) {
         outcome.reason += (outcome.reason.empty() && !lost ? "" : "; ") + of_all_tries(attempted, lost, most);
-        return fail(task, std::move(outcome), true);
+        return fail(task, std::move(outcome), FinalFailure::out_of_tries);
     }
     record(task, event, std::move(outcome));
     const bool was_last_chance = last_chance(task);
@@ -157,8 +157,8 @@ void Attempts::succeed(TaskId task, const Outcome& outcome) {
     apply(state_.groups.succeeded({task.value(), task.value() + 1}));
 }
 
-void Attempts::fail(TaskId task, Outcome outcome, bool out_of_tries) {
-    record(task, std::nullopt, std::move(outcome), out_of_tries);
+void Attempts::fail(TaskId task, Outcome outcome, FinalFailure why) {
+    record(task, std::nullopt, std::move(outcome), why);
     forget_last_chance(task);
     drop_copy(task, DroppedCopy::kill);
     ledger_.change(task, TaskEvent::fail);
@@ -295,7 +295,7 @@ bool Attempts::last_chance(TaskId task) const {
     return known.most > 0 && known.spent + 1 >= known.most;
 }
 
-void Attempts::record(TaskId task, std::optional<TaskEvent> again, Outcome outcome, bool out_of_tries) {
+void Attempts::record(TaskId task, std::optional<TaskEvent> again, Outcome outcome, FinalFailure why) {
     const Attempted& attempted = ledger_.attempted(task);
     AttemptEnded ended;
     ended.task = task;
@@ -303,7 +303,7 @@ void Attempts::record(TaskId task, std::optional<TaskEvent> again, Outcome outco
     ended.unstarted = attempted.unstarted;
     ended.final = !again;
     ended.by_ticket = attempted.by_ticket;
-    ended.out_of_tries = out_of_tries;
+    ended.out_of_tries = why == FinalFailure::out_of_tries;
     ended.goes_on = again && copy_goes_on(task, *again);
     ended.worker = attempted.worker;
     ended.category = state_.category_of(task);

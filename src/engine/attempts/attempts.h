@@ -79,6 +79,9 @@ enum class DroppedCopy : std::uint8_t { kill, forget };
 // Whether a loss counts against the task.
 enum class Blame : std::uint8_t { task, nobody };
 
+// Why a task fails for good: by itself, or because it may not be tried again.
+enum class FinalFailure : std::uint8_t { own, out_of_tries };
+
 class Attempts {
   public:
     Attempts(State& state, OpenEvent& event, RunCounters& counters, const Fit& fit, const Hooks& hooks)
@@ -117,7 +120,7 @@ class Attempts {
     void lose(TaskId task, const std::string& why, Blame blame);
     void kill(TaskId task, const Outcome& outcome);  // ended by our order, not by a fault of the task
     void succeed(TaskId task, const Outcome& outcome);
-    void fail(TaskId task, Outcome outcome, bool out_of_tries = false);
+    void fail(TaskId task, Outcome outcome, FinalFailure why = FinalFailure::own);
     // For a ready task whose end time has passed.
     void expire(TaskId task);
     // For a task that is on a worker, or has a record of earlier attempts.
@@ -149,7 +152,8 @@ class Attempts {
     };
     Tries tries(TaskId task) const;
     // `again`: the event that makes it ready again; nullopt: it has ended for good.
-    void record(TaskId task, std::optional<TaskEvent> again, Outcome outcome, bool out_of_tries = false);
+    void record(TaskId task, std::optional<TaskEvent> again, Outcome outcome,
+                FinalFailure why = FinalFailure::own);
     bool copy_goes_on(TaskId task, TaskEvent event) const;
     void go_on_with_copy(TaskId task);
     void forget_last_chance(TaskId task) {

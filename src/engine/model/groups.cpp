@@ -32,12 +32,12 @@ Groups::Chain& Groups::chain(std::uint32_t group) {
     return chains_[group];
 }
 
-// The stage of `group` that the next member joins; created if missing.
-std::size_t Groups::place(std::uint32_t group, bool sequential) {
-    Chain& it = chain(group);
-    if (it.stages.empty() || sequential || it.stages.back().sequential) {
+// The stage of its group that the next member with this tag joins; created if missing.
+std::size_t Groups::place(const GroupTag& tag) {
+    Chain& it = chain(tag.group);
+    if (it.stages.empty() || tag.sequential || it.stages.back().sequential) {
         it.stages.emplace_back();
-        it.stages.back().sequential = sequential;
+        it.stages.back().sequential = tag.sequential;
         it.stages.back().range = {end_, end_};
     }
     return it.stages.size() - 1;
@@ -61,7 +61,7 @@ GroupChange Groups::add(TaskId first, std::uint64_t count, const std::vector<Gro
     GroupChange change;
     std::vector<Membership> memberships;
     for (const GroupTag& tag : all) {
-        const std::size_t stage = place(tag.group, tag.sequential);
+        const std::size_t stage = place(tag);
         chain(tag.group).stages[stage].remaining += undone;
         memberships.push_back({tag.group, stage});
     }
@@ -97,7 +97,7 @@ GroupChange Groups::add(TaskId first, std::uint64_t count, const std::vector<Gro
 
 GroupChange Groups::barrier() {
     GroupChange change;
-    const std::size_t stage = place(0, true);
+    const std::size_t stage = place({.group = 0, .sequential = true});
     Chain& whole = chains_[0];
     whole.stages[stage].barrier = true;
     whole.stages[stage].remaining = 1;

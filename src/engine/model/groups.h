@@ -83,7 +83,7 @@ class Groups {
     using TaggedMap = std::map<TaskId, Tagged>;
 
     Chain& chain(std::uint32_t group);
-    std::size_t place(std::uint32_t group, bool sequential);
+    std::size_t place(const GroupTag& tag);
     std::size_t whole_list_stage(std::uint64_t task) const;
     void advance(std::uint32_t group, GroupChange& change);
     void open_stage(std::uint32_t group, std::size_t stage, GroupChange& change);

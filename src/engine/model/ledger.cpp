@@ -156,8 +156,8 @@ ShapeId Ledger::add(const TaskRange& range, WallMicros submitted) {
         ranges_.push_back({size_, end, submitted, priority, shape, times, range.shape.max_tries});
     const Interval tasks{size_, end};
     size_ = end;
-    count_in(tasks, TaskState::blocked, true);
-    set_expiring(tasks, true);
+    count_move(tasks, TaskState::blocked, Move::in);
+    move_expiring(tasks, Move::in);
     return shape;
 }
 
@@ -171,10 +171,10 @@ const Ledger::RangeInfo& Ledger::range_of(TaskId task) const {
     return ranges_[last_range_];
 }
 
-void Ledger::count_in(Interval tasks, TaskState state, bool in) {
+void Ledger::count_move(Interval tasks, TaskState state, Move move) {
     const auto index = static_cast<std::size_t>(state);
     const auto add = [&](Counts& counts, std::uint64_t tasks_of_it) {
-        counts[index] += in ? tasks_of_it : -tasks_of_it;
+        counts[index] += move == Move::in ? tasks_of_it : -tasks_of_it;
     };
     add(counts_, tasks.size());
     for_each_range(tasks, [&](Interval part, const RangeInfo& range) {
@@ -238,12 +238,12 @@ std::optional<ReadyHead> Ledger::head(ShapeId shape) const {
     return ReadyHead{queues.begin()->first, *queues.begin()->second.next(), shape};
 }
 
-void Ledger::set_ready(Interval tasks, bool ready) {
-    for_each_range(tasks, [&](Interval part, const RangeInfo& range) { set_ready(part, range, ready); });
+void Ledger::move_ready(Interval tasks, Move move) {
+    for_each_range(tasks, [&](Interval part, const RangeInfo& range) { move_ready(part, range, move); });
 }
 
-void Ledger::set_ready(Interval part, const RangeInfo& range, bool ready) {
-    const auto put = [&](IntervalSet& set) { ready ? set.insert(part) : set.erase(part); };
+void Ledger::move_ready(Interval part, const RangeInfo& range, Move move) {
+    const auto put = [&](IntervalSet& set) { move == Move::in ? set.insert(part) : set.erase(part); };
     const Times& times = times_[range.times];
     if (times.not_before && *times.not_before > wall_) {
         const auto at = starting_.try_emplace(*times.not_before).first;
@@ -269,7 +269,7 @@ void Ledger::set_ready(Interval part, const RangeInfo& range, bool ready) {
     if (before != after) move_head(shape, before, after);
     if (suspects_before && !suspects_after) suspect_shapes_.erase(shape);
     if (!suspects_before && suspects_after) suspect_shapes_.insert(shape);
-    const bool wakes = ready && shapes_[shape.value()].wakes_always;
+    const bool wakes = move == Move::in && shapes_[shape.value()].wakes == Wakes::each;
     // Tasks that already wait may be behind higher-priority tasks elsewhere.
     const bool more_urgent = before && after && after->priority > before->priority;
     if (wakes || more_urgent || (!before && after) || (!suspects_before && suspects_after))
@@ -287,21 +287,21 @@ void Ledger::move_head(ShapeId shape, std::optional<ReadyHead> before, std::opti
 }
 
 void Ledger::leave(Interval tasks, TaskState state) {
-    count_in(tasks, state, false);
-    if (state == TaskState::ready) set_ready(tasks, false);
+    count_move(tasks, state, Move::out);
+    if (state == TaskState::ready) move_ready(tasks, Move::out);
     if (state == TaskState::leased) attempted(TaskId(tasks.first)).leased = false;
     if (state == TaskState::sealed) sealed_.erase(tasks);
-    if (state == TaskState::ready || state == TaskState::blocked) set_expiring(tasks, false);
+    if (state == TaskState::ready || state == TaskState::blocked) move_expiring(tasks, Move::out);
 }
 
 void Ledger::enter(Interval tasks, TaskState state) {
-    count_in(tasks, state, true);
+    count_move(tasks, state, Move::in);
     switch (state) {
         case TaskState::blocked:
             break;
         case TaskState::ready:
-            set_ready(tasks, true);
-            set_expiring(tasks, true);
+            move_ready(tasks, Move::in);
+            move_expiring(tasks, Move::in);
             break;
         case TaskState::leased:
             attempted(TaskId(tasks.first)).leased = true;
@@ -389,13 +389,13 @@ IntervalSet Ledger::unended(const IntervalSet& tasks) const {
 
 // Tasks with a start or end time are ordered by that time, so a tick costs only what it changes.
 
-void Ledger::set_expiring(Interval tasks, bool waits) {
+void Ledger::move_expiring(Interval tasks, Move move) {
     if (times_.size() == 1) return;  // no task has times
     for_each_range(tasks, [&](Interval part, const RangeInfo& range) {
         const Times& times = times_[range.times];
         if (!times.not_after) return;
         const auto at = expiring_.try_emplace(*times.not_after).first;
-        waits ? at->second.insert(part) : at->second.erase(part);
+        move == Move::in ? at->second.insert(part) : at->second.erase(part);
         if (at->second.empty()) expiring_.erase(at);
     });
 }
@@ -405,7 +405,7 @@ void Ledger::advance(WallMicros wall) {
     while (!starting_.empty() && starting_.begin()->first <= wall_) {
         const auto started = starting_.extract(starting_.begin());
         started.mapped().for_each([&](Interval part) { early_.erase(part); });
-        started.mapped().for_each([&](Interval part) { set_ready(part, true); });
+        started.mapped().for_each([&](Interval part) { move_ready(part, Move::in); });
     }
 }
 

@@ -142,6 +142,10 @@ struct ReadyTasks {
 // Shapes with ready tasks other than suspects, highest priority first.
 using ReadyShapes = std::set<ReadyHead>;
 
+// Which tasks of a shape awaken it when they become ready: the first task and the first suspect, or each one,
+// because those before it may wait for something else.
+enum class Wakes : std::uint8_t { first, each };
+
 class Ledger {
   public:
     // Adds new tasks, blocked. Ids are contiguous.
@@ -189,12 +193,10 @@ class Ledger {
     const ReadyShapes& ready_shapes() const { return ready_shapes_; }  // any worker may run them
     const ReadyShapes& ready_shapes_for(WorkerId worker) const;        // pinned to this worker, among others
     const std::set<ShapeId>& suspect_shapes() const { return suspect_shapes_; }
-    // Shapes that just got their first ready task or suspect, or whose highest priority has risen; shapes set
-    // by wake_always() with each ready task. Each call clears the list.
+    // Shapes that a task has awakened: by Wakes, or because the highest priority has risen. Each call clears
+    // the list.
     std::vector<ShapeId> take_awakened();
-    // Whether every task of the shape that becomes ready awakens it, because those before it may wait for
-    // something else.
-    void wake_always(ShapeId shape, bool on) { shapes_[shape.value()].wakes_always = on; }
+    void set_wakes(ShapeId shape, Wakes which) { shapes_[shape.value()].wakes = which; }
 
     const IntervalSet& early() const { return early_; }  // ready except for their start time
     std::uint64_t count(CategoryId category, TaskState state) const;
@@ -222,21 +224,24 @@ class Ledger {
     struct ShapeInfo {
         Shape shape;
         ReadyTasks ready;
-        bool wakes_always = false;
+        Wakes wakes = Wakes::first;
     };
+
+    // Whether tasks enter or leave one of the sets and counts.
+    enum class Move : std::uint8_t { in, out };
 
     const RangeInfo& range_of(TaskId task) const;
     ShapeId intern(Shape shape);
     std::uint32_t intern(const Times& times);
     template <class F>
     void for_each_range(Interval tasks, F&& visit) const;  // calls visit(part, RangeInfo)
-    void count_in(Interval tasks, TaskState state, bool in);
+    void count_move(Interval tasks, TaskState state, Move move);
     IntervalSet ready_in(const IntervalSet& tasks) const;
-    void set_expiring(Interval tasks, bool waits);
+    void move_expiring(Interval tasks, Move move);
     void leave(Interval tasks, TaskState state);
     void enter(Interval tasks, TaskState state);
-    void set_ready(Interval tasks, bool ready);
-    void set_ready(Interval part, const RangeInfo& range, bool ready);
+    void move_ready(Interval tasks, Move move);
+    void move_ready(Interval part, const RangeInfo& range, Move move);
     void move_head(ShapeId shape, std::optional<ReadyHead> before, std::optional<ReadyHead> after);
     std::optional<std::string> audit_task(TaskId task) const;
     std::optional<std::string> audit_shape(ShapeId shape) const;

@@ -59,7 +59,7 @@ void AvoidedHosts::avoid_worker(TaskId task, const Worker& worker, bool whole_ho
     const ShapeId shape = ledger_.shape_of(task);
     avoided_[task] = {worker.id, worker.host, whole_host, until, shape};
     ends_.insert({until, task});
-    if (++avoiding_[shape] == 1) ledger_.wake_always(shape, true);
+    if (++avoiding_[shape] == 1) ledger_.set_wakes(shape, Wakes::each);
 }
 
 void AvoidedHosts::remove_known(TaskId task) {
@@ -70,7 +70,7 @@ void AvoidedHosts::remove_known(TaskId task) {
     avoided_.erase(found);
     if (const auto count = avoiding_.find(shape); --count->second == 0) {
         avoiding_.erase(count);
-        ledger_.wake_always(shape, false);
+        ledger_.set_wakes(shape, Wakes::first);
     }
 }
 

@@ -203,11 +203,30 @@ void WorkerTable::set_reconnected(Worker& worker, Instant now) {
     changed(worker);
 }
 
-void WorkerTable::drain(Worker& worker, bool on) {
+void WorkerTable::drain(Worker& worker) {
     leave(worker);
-    worker.draining = on;
+    worker.draining = true;
     enter(worker);
-    if (!on) changed(worker);
+}
+
+void WorkerTable::end_draining(Worker& worker) {
+    leave(worker);
+    worker.draining = false;
+    enter(worker);
+    changed(worker);
+}
+
+void WorkerTable::block(Worker& worker) {
+    leave(worker);
+    worker.blocked = true;
+    enter(worker);
+}
+
+void WorkerTable::unblock(Worker& worker) {
+    leave(worker);
+    worker.blocked = false;
+    enter(worker);
+    changed(worker);
 }
 
 const std::set<WorkerId>* WorkerTable::of_host(const std::string& host) const {
@@ -221,13 +240,6 @@ std::int64_t WorkerTable::available_cores() const {
         cores += kind.at_most.whole.cores.rounded_down() *
                  static_cast<std::int64_t>(of_kind.by(Scarce::cores).size());
     return cores;
-}
-
-void WorkerTable::block(Worker& worker, bool on) {
-    leave(worker);
-    worker.blocked = on;
-    enter(worker);
-    if (!on) changed(worker);
 }
 
 const Worker* WorkerTable::first_given_up() const {

@@ -138,8 +138,10 @@ class WorkerTable {
     // It disconnected or reconnected.
     void set_disconnected(Worker& worker, Instant now, Duration limit, std::string why);
     void set_reconnected(Worker& worker, Instant now);
-    void drain(Worker& worker, bool on);
-    void block(Worker& worker, bool on);
+    void drain(Worker& worker);
+    void end_draining(Worker& worker);
+    void block(Worker& worker);
+    void unblock(Worker& worker);
     // The disconnected worker that is given up first.
     const Worker* first_given_up() const;
     std::size_t disconnected_count() const { return disconnected_.size(); }

@@ -36,7 +36,7 @@ Tells what_it_tells(const Outcome& outcome) {
 void HostExclusion::on(const HostBlocked& event) {
     std::optional<Instant> until;
     if (event.time) until = now() + *event.time;
-    block(event.host, {until, false});
+    block(event.host, {.until = until});
     hooks_.pool_changed(PoolChange::less_room);
 }
 
@@ -55,7 +55,7 @@ void HostExclusion::block(const std::string& host, const HostBlock& block) {
     if (before) return;
     for (const WorkerId id : pool_.workers_of(host)) {
         Worker& worker = *workers_.find(id);
-        workers_.block(worker, true);
+        workers_.block(worker);
         counters_.count_blocked();
         pool_state_.note_availability(worker);
         if (state_.may_claim(worker)) revoke_batch();
@@ -68,7 +68,7 @@ void HostExclusion::unblock(const std::string& host) {
     hooks_.host_unblocked();
     for (const WorkerId id : pool_.workers_of(host)) {
         Worker& worker = *workers_.find(id);
-        workers_.block(worker, false);
+        workers_.unblock(worker);
         if (worker.available()) pool_state_.note_availability(worker);
     }
 }
@@ -164,7 +164,7 @@ void HostExclusion::exclude(const std::string& host, const FailingHosts::Verdict
     why += " elsewhere " + std::to_string(verdict.failed_elsewhere) + " of " +
            std::to_string(verdict.elsewhere) + " did";
     act(HostExcluded{host, std::move(why), event_.wall() + verdict.time / std::chrono::microseconds(1)});
-    block(host, {now() + verdict.time, true});
+    block(host, {.until = now() + verdict.time, .by_itself = true});
 }
 
 void HostExclusion::range_succeeded(const Worker& worker, ShapeId shape, std::uint64_t tasks, Duration all,

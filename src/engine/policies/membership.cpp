@@ -77,7 +77,7 @@ void Membership::on(const WorkerReconnected& event) {
 void Membership::on(const WorkerDraining& event) {
     Worker* worker = workers_.find(event.worker);
     if (worker == nullptr || worker->draining == event.on) return;
-    workers_.drain(*worker, event.on);
+    event.on ? workers_.drain(*worker) : workers_.end_draining(*worker);
     if (event.on || worker->available()) pool_state_.note_availability(*worker);
     if (event.on && event.made_to && state_.may_claim(*worker)) revoke_batch();
 }

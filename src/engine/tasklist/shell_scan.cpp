@@ -52,8 +52,9 @@ class Scanner {
 
     void toggle(Context context) { in(context) ? close() : open(context, 1); }
 
-    void single_quoted(std::size_t opener, bool escapes) {
-        std::size_t end = at_ + opener;
+    void single_quoted(std::string_view opener) {
+        const bool escapes = opener == "$'";
+        std::size_t end = at_ + opener.size();
         while (end < line_.size() && line_[end] != '\'') end += escapes && line_[end] == '\\' ? 2 : 1;
         take(end + 1 - at_, escapes ? '$' : '\'');
     }
@@ -72,8 +73,8 @@ class Scanner {
         if (c == '`') return toggle(Context::backtick);
         if (rest.starts_with("$(")) return open(Context::paren, 2);
         if (rest.starts_with("${")) return open(Context::brace, 2);
-        if (!quoted && c == '\'') return single_quoted(1, false);
-        if (!quoted && rest.starts_with("$'")) return single_quoted(2, true);
+        if (!quoted && c == '\'') return single_quoted("'");
+        if (!quoted && rest.starts_with("$'")) return single_quoted("$'");
         if (in(Context::paren) && c == '(') return open(Context::paren, 1);
         if (in(Context::paren) && c == ')') return close();
         if (in(Context::brace) && c == '}') return close();

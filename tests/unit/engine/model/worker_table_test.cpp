@@ -60,7 +60,7 @@ TEST_F(WorkerTableTest, OrdersWorkersOfAKindByWhatIsScarceOnceThatIsAskedFor) {
         places.emplace_back(place.room, place.id.value());
     EXPECT_THAT(places, ElementsAre(Pair(2000, 3), Pair(2000, 2), Pair(1000, 1)));  // the idle one first
     table.release(*table.find(WorkerId(1)), TaskId(0), {0, 0, 0, 1});
-    table.drain(*table.find(WorkerId(3)), true);
+    table.drain(*table.find(WorkerId(3)));
 }
 
 TEST_F(WorkerTableTest, LeasesWaitForWhateverTheyHaveMoreOfThanThereIs) {
@@ -102,7 +102,7 @@ TEST_F(WorkerTableTest, AThousandWorkersOfOneClusterAreFewKinds) {
     EXPECT_LE(table.kinds().size(), 12u);
     EXPECT_EQ(table.offers().size(), 1000u);
     table.set_disconnected(*table.find(WorkerId(3)), Instant(1s), 60s, "cut");
-    table.drain(*table.find(WorkerId(4)), true);
+    table.drain(*table.find(WorkerId(4)));
     table.remove(WorkerId(5));
     EXPECT_EQ(table.offers().size(), 999u);
 }
