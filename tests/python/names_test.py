@@ -295,3 +295,5 @@ def test_every_method_has_a_docstring(owner):
 def test_help_of_one_method():
     text = pydoc.plain(pydoc.render_doc(wq.WorkQueue.submit)).replace("'", "")
     assert "submit(self, task: Task) -> int" in text and "returns its id" in text
+    text = pydoc.plain(pydoc.render_doc(wq.WorkQueue.unblock_host))  # of C++
+    assert "unblock_host(self, host=None)\n    Ends block_host(); None: for all hosts." in text

@@ -266,15 +266,15 @@ class PyJobs {
         Batch batch = to_batch(pickled, buffers, false);
         return without_lock([&] { return executor_->put(batch); });
     }
-    py::object take(double seconds) {
+    std::optional<py::tuple> take(double seconds) {
         bool ended = false;
         auto result = in_parts(seconds, ended, [this](auto limit) { return executor_->take(limit); });
-        return result ? to_python(std::move(*result)) : py::none();
+        return result ? std::optional(to_python(std::move(*result))) : std::nullopt;
     }
     // The result of a job that failed, if one is here; before others.
-    py::object take_failure() {
+    std::optional<py::tuple> take_failure() {
         auto result = without_lock([this] { return executor_->take_failure(); });
-        return result ? to_python(std::move(*result)) : py::none();
+        return result ? std::optional(to_python(std::move(*result))) : std::nullopt;
     }
     void reset() {
         without_lock([this] {
@@ -321,7 +321,7 @@ class PyJobs {
         return std::move(*link);
     }
     // (times and numbers, error, pickled, buffers)
-    static py::object to_python(JobResult<Batch> result) {
+    static py::tuple to_python(JobResult<Batch> result) {
         const JobMetadata& facts = result.metadata;
         const auto time = [](JobMetadata::Time when) -> py::object {
             const double count = std::chrono::duration<double>(when.time_since_epoch()).count();

@@ -114,9 +114,9 @@ void bind_options(py::module_& module) {
     bind_option<&FactoryOptions::factory_binary>(options, "factory_binary");
 }
 
-py::object report_of(const PyFactory& factory) {
+std::optional<py::dict> report_of(const PyFactory& factory) {
     const auto report = factory.report();
-    if (!report) return py::none();
+    if (!report) return std::nullopt;
     py::dict all;
     all["tasks_waiting"] = report->tasks_waiting;
     all["tasks_on_workers"] = report->tasks_on_workers;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/task_data.h"
+#include "bindings/python/methods.h"
 #include "bindings/python/queue.h"
 #include "bindings/python/text.h"
 
@@ -20,8 +21,8 @@ namespace {
 constexpr std::size_t most_bytes_sent = 1 << 20;
 
 // As in Work Queue, stdout and stderr are one text.
-py::object output_of(const PyTask& task) {
-    if (!task.ended) return py::none();
+std::optional<py::str> output_of(const PyTask& task) {
+    if (!task.ended) return std::nullopt;
     const std::string_view out = task.ended->output_view();
     const std::string_view err = task.ended->error_output_view();
     return err.empty() ? to_str(out) : to_str(std::string(out) += err);
@@ -34,9 +35,9 @@ auto result(T (Task::*get)() const) {
 
 // Texts of Work Queue that are None before there are any.
 auto text_result(const std::string& (Task::*get)() const) {
-    return [get](const PyTask& task) -> py::object {
+    return [get](const PyTask& task) {
         const std::string& text = (task.results().*get)();
-        return text.empty() ? py::none() : py::object(to_str(text));
+        return text.empty() ? std::nullopt : std::optional(to_str(text));
     };
 }
 
@@ -61,8 +62,8 @@ std::int64_t exhausted_time(const PyTask& task) {
     return t.result() == TaskResult::resource_exhaustion ? t.cmd_execution_time() : 0;
 }
 
-py::tuple amounts(const TaskResources& r) {
-    return py::make_tuple(r.cores, r.memory, r.disk, r.gpus);
+Amounts amounts(const TaskResources& r) {
+    return {r.cores, r.memory, r.disk, r.gpus};
 }
 
 constexpr double us = 1e6;
@@ -203,20 +204,42 @@ void take_settings(PyTask& to, const PyTask& of) {
 }
 
 void bind_settings(py::class_<PyTask>& task) {
-    task.def("_wq_command", set_command)
-        .def("_wq_call", set_call)
+    const auto bind_text = [&task](const char* name, void (Task::*set)(std::string), const char* parameter,
+                                   const char* doc) {
+        bind_method(
+            task, name, [set](PyTask& t, const Text& text) { (t.to_specify().*set)(text.bytes); }, doc,
+            py::arg(parameter));
+    };
+    bind_method(task, "specify_command", set_command, "Replaces the command.", py::arg("command"));
+    bind_text("specify_coprocess", &Task::specify_coprocess, "coprocess",
+              "The command is then the name of a function of this coprocess; see `RemoteTask`.");
+    bind_text("specify_tag", &Task::specify_tag, "tag",
+              "Any text; `WorkQueue.wait_for_tag` and `cancel_by_tasktag` find the task by it.");
+    bind_text(
+        "specify_category", &Task::specify_category, "name",
+        "A name for similar tasks: see `WorkQueue.specify_category_max_resources`. Default: \"default\".");
+    bind_text("specify_feature", &Task::specify_feature, "name",
+              "Only workers that were started with `--feature NAME` may run it. Can be repeated.");
+    bind_text("specify_snapshot_file", &Task::specify_snapshot_file, "filename",
+              "A JSON file that says at which events in its files a snapshot of its usage is taken: see "
+              "share/doc/resources.md.\n`resources_measured.snapshots` has them.");
+    bind_text("specify_monitor_output", &Task::specify_monitor_output, "directory",
+              "A folder of this machine for a report of what it uses, wq-PID-task-ID.summary.");
+    bind_method(
+        task, "specify_max_retries", [](PyTask& t, std::int64_t n) { t.to_specify().max_retries(n); },
+        "Retries after lost workers and the like; below 1 (default): no limit.", py::arg("max_retries"));
+}
+
+// What work_queue/task.py calls when it has checked or converted the values.
+void bind_converted_settings(py::class_<PyTask>& task) {
+    task.def("_wq_call", set_call)
         .def("_wq_event", set_event)
-        .def("_wq_coprocess_name", [](PyTask& t, const Text& name) { t.to_specify().coprocess(name); })
         .def("_wq_only_by_tag", only_by_tag)
-        .def("_wq_tag", [](PyTask& t, const Text& text) { t.to_specify().tag(text); })
-        .def("_wq_category", [](PyTask& t, const Text& text) { t.to_specify().category(text); })
-        .def("_wq_feature", [](PyTask& t, const Text& text) { t.to_specify().feature(text); })
         .def("_wq_priority", [](PyTask& t, double value) { t.to_specify().priority(value); })
         .def("_wq_cores", [](PyTask& t, double count) { t.to_specify().cores(count); })
         .def("_wq_memory", [](PyTask& t, std::int64_t mb) { t.to_specify().memory(mb); })
         .def("_wq_disk", [](PyTask& t, std::int64_t mb) { t.to_specify().disk(mb); })
         .def("_wq_gpus", [](PyTask& t, double count) { t.to_specify().gpus(count); })
-        .def("_wq_max_retries", [](PyTask& t, std::int64_t n) { t.to_specify().max_retries(n); })
         .def("_wq_running_time",
              [](PyTask& t, std::int64_t micros) { t.to_specify().specify_running_time(micros); })
         .def("_wq_running_time_max", [](PyTask& t, std::int64_t s) { t.to_specify().running_time_max(s); })
@@ -224,8 +247,6 @@ void bind_settings(py::class_<PyTask>& task) {
         .def("_wq_end_time", [](PyTask& t, std::int64_t micros) { t.to_specify().end_time(micros); })
         .def("_wq_start_time_min",
              [](PyTask& t, std::int64_t micros) { t.to_specify().start_time_min(micros); })
-        .def("_wq_snapshot_file", [](PyTask& t, const Text& path) { t.to_specify().snapshot_file(path); })
-        .def("_wq_monitor_output", [](PyTask& t, const Text& f) { t.to_specify().monitor_output(f); })
         .def("_wq_variable", [](PyTask& t, const Text& name, const std::optional<Text>& value) {
             t.to_specify().environment_variable(name, value ? std::optional(value->bytes) : std::nullopt);
         });
@@ -368,6 +389,7 @@ void bind_task(py::module_& module) {
     task.def(py::init([](const Text& command) { return PyTask(Task(command)); }), py::arg("command"))
         .def("_wq_take_settings", take_settings);
     bind_settings(task);
+    bind_converted_settings(task);
     bind_files(task);
     bind_identity(task);
     bind_results(task);

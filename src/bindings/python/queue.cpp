@@ -1,4 +1,4 @@
-// What Python's WorkQueue is made of: work_queue/queue.py has the names and defaults of the manual.
+// What Python's WorkQueue is made of; work_queue/queue.py has the methods that convert or check values.
 
 #include "bindings/python/queue.h"
 
@@ -15,6 +15,7 @@
 #include "api/queue_status.h"
 #include "api/task_data.h"
 #include "api/tuning.h"
+#include "bindings/python/methods.h"
 #include "manager/status/lister.h"
 #include "net/frames/contact.h"
 
@@ -280,7 +281,7 @@ void set_option(PyQueue& queue, Value ManagerOptions::*option, const std::type_i
 }
 
 // Returns a warning, or "".
-py::object password_file(PyQueue& queue, const Text& path) {
+py::str password_file(PyQueue& queue, const Text& path) {
     std::string warning;
     auto password = net::frames::read_password(path, [&](const std::string& line) { warning = line; });
     if (!password) throw SetupError(password.error().message, to_int(password.error().code));
@@ -290,6 +291,11 @@ py::object password_file(PyQueue& queue, const Text& path) {
 
 auto text_option(std::string ManagerOptions::*option) {
     return [=](PyQueue& queue, const Text& value) { set_option(queue, option, value); };
+}
+auto text_option_or_none(std::string ManagerOptions::*option) {
+    return [=](PyQueue& queue, const std::optional<Text>& value) {
+        set_option(queue, option, value ? value->bytes : std::string());
+    };
 }
 auto number_option(int ManagerOptions::*option) {
     return [=](PyQueue& queue, int value) { set_option(queue, option, value); };
@@ -319,12 +325,32 @@ void bind_start(py::class_<PyQueue>& queue) {
              })
         .def_property_readonly(
             "priority", [](PyQueue& q) { return q.deferred().options.priority; },
-            "What specify_priority() was given.")
-        .def("_name", text_option(&ManagerOptions::name))
-        .def("_catalog", text_option(&ManagerOptions::catalog))
-        .def("_queue_priority", number_option(&ManagerOptions::priority))
-        .def("_tasks_left", number_option(&ManagerOptions::tasks_left))
-        .def("_preferred_connection", text_option(&ManagerOptions::preferred_connection))
+            "What specify_priority() was given.");
+}
+
+void bind_settings(py::class_<PyQueue>& queue) {
+    bind_method(queue, "specify_name", text_option_or_none(&ManagerOptions::name),
+                "The name by which workers find this queue (`work_queue_worker -M NAME`).", py::arg("name"));
+    bind_method(
+        queue, "specify_catalog_servers", text_option_or_none(&ManagerOptions::catalog),
+        "specify_catalog_server() for several: \"HOST[:PORT],HOST[:PORT]\". None: those of $CATALOG_HOST; "
+        "without it, none.",
+        py::arg("hosts"));
+    bind_method(
+        queue, "specify_priority", number_option(&ManagerOptions::priority),
+        "Workers serve queues with a higher priority first, among those whose name matches; default 0.",
+        py::arg("priority"));
+    bind_method(
+        queue, "specify_num_tasks_left", number_option(&ManagerOptions::tasks_left),
+        "How many tasks the program will still submit, for those who look at the queue; default 0. Raises "
+        "RuntimeError below 0.",
+        py::arg("ntasks"));
+    for (const char* name : {"specify_manager_preferred_connection", "specify_master_preferred_connection"})
+        bind_method(queue, name, text_option(&ManagerOptions::preferred_connection),
+                    "How workers reach a queue of a catalog: \"by_ip\" (default), \"by_hostname\" or "
+                    "\"by_apparent_ip\". Others raise RuntimeError.",
+                    py::arg("mode"));
+    queue.def("_catalog", text_option(&ManagerOptions::catalog))
         .def("_stats_log", text_option(&ManagerOptions::stats_log))
         .def("_transactions_log", text_option(&ManagerOptions::transactions_log))
         .def("_debug_log", text_option(&ManagerOptions::debug_log))
@@ -344,8 +370,8 @@ void bind_start(py::class_<PyQueue>& queue) {
         });
 }
 
-py::list worker_groups(PyQueue& queue) {
-    py::list all;
+std::vector<py::dict> worker_groups(PyQueue& queue) {
+    std::vector<py::dict> all;
     for (const auto& group : manager::status::groups_of(queue.serving().workers())) {
         py::dict one;
         one["workers"] = group.workers;
@@ -353,7 +379,7 @@ py::list worker_groups(PyQueue& queue) {
         one["memory"] = group.memory;
         one["disk"] = group.disk;
         one["gpus"] = group.gpus;
-        all.append(one);
+        all.push_back(std::move(one));
     }
     return all;
 }
@@ -363,15 +389,7 @@ void bind_tasks(py::class_<PyQueue>& queue) {
         .def("_wait", &PyQueue::wait)
         .def("__len__", &PyQueue::size)
         .def("_tasks", &PyQueue::tasks)
-        .def("_hungry", [](PyQueue& q) { return q.serving().hungry(); })
-        .def("_why", [](PyQueue& q, std::int64_t id) { return to_str(q.serving().why(q.of_manager(id))); })
-        .def("_task_state",
-             [](PyQueue& q, std::int64_t id) {
-                 return static_cast<int>(q.serving().task_state(q.of_manager(id)));
-             })
-        .def("_begin_ids", &PyQueue::begin_ids)
         .def("_status", [](PyQueue& q, const Text& request) { return to_str(q.status(request)); })
-        .def("_worker_groups", worker_groups)
         .def("_cancel_by_taskid",
              [](PyQueue& q, std::int64_t id) {
                  return q.take_back(q.serving().cancel_by_taskid(q.of_manager(id)));
@@ -380,6 +398,23 @@ void bind_tasks(py::class_<PyQueue>& queue) {
              [](PyQueue& q, const Text& tag) { return q.take_back(q.serving().cancel_by_tag(tag)); })
         .def("_cancel_by_category",
              [](PyQueue& q, const Text& category) { return q.cancel_by_category(category); });
+    bind_method(
+        queue, "hungry", [](PyQueue& q) { return q.serving().hungry(); },
+        "How many more tasks would keep all workers busy; 0: there are enough.");
+    bind_method(
+        queue, "why", [](PyQueue& q, std::int64_t id) { return to_str(q.serving().why(q.of_manager(id))); },
+        "One line: why the task does not run, or where it runs.", py::arg("taskid"));
+    bind_method(
+        queue, "task_state",
+        [](PyQueue& q, std::int64_t id) {
+            return static_cast<int>(q.serving().task_state(q.of_manager(id)));
+        },
+        "One of the constants WORK_QUEUE_TASK_*.", py::arg("taskid"));
+    bind_method(
+        queue, "specify_min_taskid", &PyQueue::begin_ids,
+        "Ids of tasks that are submitted from now on are at least this. Returns the next id. Logs number "
+        "tasks from 1.",
+        py::arg("minid"));
 }
 
 // Settings that a running manager takes, too; they wait for its start.
@@ -390,7 +425,7 @@ void order(PyQueue& queue, Work work) {
 
 using SpecifyResources = bool (Manager::*)(const std::string&, const TaskResources&);
 auto category_resources(SpecifyResources specify) {
-    return [specify](PyQueue& queue, const Text& category, const py::tuple& said) {
+    return [specify](PyQueue& queue, const Text& category, const Amounts& said) {
         order(queue, [=, name = category.bytes, said = resources_of(said)](Manager& manager) {
             (manager.*specify)(name, said);
         });
@@ -413,14 +448,8 @@ void bind_categories(py::class_<PyQueue>& queue) {
                      m.enable_category_resource(name, what, on);
                  });
              })
-        .def("_max_concurrent",
-             [](PyQueue& q, const Text& category, int most) {
-                 order(q, [name = category.bytes, most](Manager& m) {
-                     m.specify_category_max_concurrent(name, most);
-                 });
-             })
         .def("_initialize",
-             [](PyQueue& q, const Text& file, const py::tuple& most) {
+             [](PyQueue& q, const Text& file, const Amounts& most) {
                  order(q, [path = file.bytes, most = resources_of(most)](Manager& m) {
                      m.initialize_categories(path, most);
                  });
@@ -429,25 +458,54 @@ void bind_categories(py::class_<PyQueue>& queue) {
             const auto enable = full ? &Manager::enable_monitoring_full : &Manager::enable_monitoring;
             order(q, [=, path = folder.bytes](Manager& m) { (m.*enable)(path, watchdog); });
         });
+    bind_method(
+        queue, "specify_category_max_concurrent",
+        [](PyQueue& q, const Text& category, int most) {
+            order(q, [name = category.bytes, most](Manager& m) {
+                m.specify_category_max_concurrent(name, most);
+            });
+        },
+        "How many of its tasks run at once; below 0: no limit.", py::arg("category"),
+        py::arg("max_concurrent"));
+}
+
+void block_host(PyQueue& queue, const Text& host, std::int64_t seconds) {
+    order(queue, [name = host.bytes, seconds](Manager& m) { m.block_host_with_timeout(name, seconds); });
+}
+
+void unblock_host(PyQueue& queue, const std::optional<Text>& host) {
+    order(queue, [name = host ? std::optional(host->bytes) : std::nullopt](Manager& m) {
+        name ? m.unblock_host(*name) : m.unblock_all();
+    });
+}
+
+void bind_blocked_hosts(py::class_<PyQueue>& queue) {
+    for (const char* name : {"block_host", "blacklist"})
+        bind_method(
+            queue, name, [](PyQueue& q, const Text& host) { block_host(q, host, 0); },
+            "Workers of this host (`task.hostname`) get no more tasks.", py::arg("host"));
+    queue.def("_block", block_host);
+    for (const char* name : {"unblock_host", "blacklist_clear"})
+        bind_method(queue, name, unblock_host, "Ends block_host(); None: for all hosts.",
+                    py::arg("host") = py::none());
+    queue.def_property_readonly(
+        "blocked_hosts", [](PyQueue& q) { return q.serving().blocked_hosts(); },
+        "Names of the hosts that are blocked now.");
 }
 
 void bind_workers(py::class_<PyQueue>& queue) {
-    queue.def("_shutdown_workers", [](PyQueue& q, int count) { return q.serving().shutdown_workers(count); })
+    bind_method(
+        queue, "shutdown_workers", [](PyQueue& q, int count) { return q.serving().shutdown_workers(count); },
+        "Asks n workers (0: all) to end, idle ones first; returns how many were asked.", py::arg("n"));
+    bind_method(
+        queue, "workers_summary", worker_groups,
+        "Workers by their resources: {\"workers\": how many, \"cores\": of each, \"memory\", \"disk\", "
+        "\"gpus\"}.");
+    queue
+        .def_property_readonly(
+            "addresses", [](PyQueue& q) { return q.serving().addresses(); },
+            "All addresses for workers, the likeliest first: \"10.0.0.7:9123\".")
         .def("_drain", [](PyQueue& q, const Text& host, bool on) { return q.serving().drain(host, on); })
-        .def("_block",
-             [](PyQueue& q, const Text& host, std::int64_t seconds) {
-                 order(q, [name = host.bytes, seconds](Manager& m) {
-                     m.block_host_with_timeout(name, seconds);
-                 });
-             })
-        .def("_unblock",
-             [](PyQueue& q, const std::optional<Text>& host) {
-                 order(q, [name = host ? std::optional(host->bytes) : std::nullopt](Manager& m) {
-                     name ? m.unblock_host(*name) : m.unblock_all();
-                 });
-             })
-        .def("_blocked", [](PyQueue& q) { return q.serving().blocked_hosts(); })
-        .def("_addresses", [](PyQueue& q) { return q.serving().addresses(); })
         .def("_fast_abort_category",
              [](PyQueue& q, const Text& category, double multiplier) {
                  order(q, [name = category.bytes, multiplier](Manager& m) {
@@ -467,9 +525,11 @@ void bind_workers(py::class_<PyQueue>& queue) {
 void bind_queue(py::module_& module) {
     py::class_<PyQueue> queue(module, "Queue");
     bind_start(queue);
+    bind_settings(queue);
     bind_tasks(queue);
     bind_categories(queue);
     bind_workers(queue);
+    bind_blocked_hosts(queue);
 }
 
 }  // namespace wq::bindings::python

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -43,15 +44,13 @@ class CallMemories {
     std::vector<std::shared_ptr<MemoryFile>> last_;
 };
 
-// Amounts of resources between Python and the manager.
+// Amounts of resources between Python and the manager: (cores, memory, disk, gpus), -1: not specified.
+using Amounts = std::tuple<double, std::int64_t, std::int64_t, double>;
 
-// (cores, memory, disk, gpus), -1: not specified. Throws ValueError for what no machine has.
-inline TaskResources resources_of(const pybind11::tuple& amounts) {
+// Throws ValueError for what no machine has.
+inline TaskResources resources_of(const Amounts& amounts) {
     TaskResources said;
-    said.cores = amounts[0].cast<double>();
-    said.memory = amounts[1].cast<std::int64_t>();
-    said.disk = amounts[2].cast<std::int64_t>();
-    said.gpus = amounts[3].cast<double>();
+    std::tie(said.cores, said.memory, said.disk, said.gpus) = amounts;
     if (const Status sound = api::check_amounts(said); !sound)
         throw pybind11::value_error(sound.error().message);
     return said;

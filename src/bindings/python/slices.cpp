@@ -72,10 +72,10 @@ auto PySlices::wait_while_open(double seconds, Part part) const {
     });
 }
 
-py::object PySlices::take(double seconds) {
+std::optional<py::tuple> PySlices::take(double seconds) {
     const auto slice =
         wait_while_open(seconds, [](SliceQueue& queue, auto limit) { return queue.take_at_most(limit); });
-    return slice ? py::object(to_python(*slice)) : py::none();
+    return slice ? std::optional(to_python(*slice)) : std::nullopt;
 }
 
 bool PySlices::wait(double seconds) {
@@ -115,7 +115,7 @@ PyProducer::~PyProducer() {
         static_cast<void>(new std::shared_ptr<Claimed>(std::move(claimed_)));
 }
 
-py::object PyProducer::next(double seconds) {
+std::optional<py::tuple> PyProducer::next(double seconds) {
     process_.check("this producer", "make one in the process that uses it");
     const std::weak_ptr<Claimed> claimed = claimed_;
     bool ended = false;
@@ -125,7 +125,7 @@ py::object PyProducer::next(double seconds) {
         const std::lock_guard only(held->mutex);
         return held->producer ? held->producer->next_at_most(limit) : std::nullopt;
     });
-    return slice ? py::object(to_python(*slice)) : py::none();
+    return slice ? std::optional(to_python(*slice)) : std::nullopt;
 }
 
 void PyProducer::stop() {

@@ -7,6 +7,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "bindings/python/waits.h"
 #include "work_queue/slice_queue.h"
@@ -38,7 +39,7 @@ class PySlices {
     void close();
 
     // None: the end, closed, or nothing came in time.
-    pybind11::object take(double seconds);
+    std::optional<pybind11::tuple> take(double seconds);
     bool wait(double seconds);
 
   private:
@@ -68,7 +69,7 @@ class PyProducer {
     PyProducer(const PyProducer&) = delete;
 
     // None: the end, or nothing came in time. `seconds` below 0: without a limit.
-    pybind11::object next(double seconds);
+    std::optional<pybind11::tuple> next(double seconds);
     // On any thread; next() returns None from now on.
     void stop();
     // Ends it; a next() that waits returns first.

@@ -29,7 +29,7 @@ namespace pybind11::detail {
 
 template <>
 struct type_caster<wq::bindings::python::Text> {
-    PYBIND11_TYPE_CASTER(wq::bindings::python::Text, const_name("str"));
+    PYBIND11_TYPE_CASTER(wq::bindings::python::Text, const_name("Union[str, bytes, os.PathLike]"));
 
     bool load(handle from, bool) {
         PyObject* path = PyOS_FSPath(from.ptr());

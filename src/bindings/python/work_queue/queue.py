@@ -214,18 +214,6 @@ class WorkQueue(Access, Abstractions):
     def __bool__(self) -> bool:
         return True
 
-    def hungry(self) -> int:
-        """How many more tasks would keep all workers busy; 0: there are enough."""
-        return self._hungry()
-
-    def task_state(self, taskid: int) -> int:
-        """One of the constants WORK_QUEUE_TASK_*."""
-        return self._task_state(taskid)
-
-    def why(self, taskid: int) -> str:
-        """One line: why the task does not run, or where it runs."""
-        return self._why(taskid)
-
     def cancel_by_taskid(self, id: int) -> Task | None:
         """Kills the task, wherever it is, and returns it; None: there is none."""
         return self._cancelled(self._cancel_by_taskid(id))
@@ -249,31 +237,9 @@ class WorkQueue(Access, Abstractions):
 
     # ---- settings, also while it runs ----
 
-    def specify_name(self, name: Path | None) -> None:
-        """The name by which workers find this queue (`work_queue_worker -M NAME`)."""
-        self._name(name or "")
-
     def specify_catalog_server(self, hostname: str, port: int = 0) -> None:
         """The catalog server to which a queue with a name announces itself; port 0: $CATALOG_PORT, or 9097."""
         self._catalog((f"[{hostname}]" if ":" in hostname else hostname) + (f":{port}" if port else ""))
-
-    def specify_catalog_servers(self, hosts: str | None) -> None:
-        """The same for several: "HOST[:PORT],HOST[:PORT]". None: those of $CATALOG_HOST; without it, none."""
-        self._catalog(hosts or "")
-
-    def specify_priority(self, priority: int) -> None:
-        """Workers serve queues with a higher priority first, among those whose name matches; default 0."""
-        self._queue_priority(priority)
-
-    def specify_num_tasks_left(self, ntasks: int) -> None:
-        """How many tasks the program will still submit, for those who look at the queue; default 0. Raises RuntimeError below 0."""
-        self._tasks_left(ntasks)
-
-    def specify_manager_preferred_connection(self, mode: str) -> None:
-        """How workers reach a queue of a catalog: "by_ip" (default), "by_hostname" or "by_apparent_ip". Others raise RuntimeError."""
-        self._preferred_connection(mode)
-
-    specify_master_preferred_connection = specify_manager_preferred_connection
 
     def specify_log(self, logfile: Path) -> int:
         """File for statistics, appended to; HDF5 if its name ends in .h5."""
@@ -336,18 +302,9 @@ class WorkQueue(Access, Abstractions):
             return [all]
         return status
 
-    def workers_summary(self) -> list[dict[str, Any]]:
-        """Workers by their resources: {"workers": how many, "cores": of each, "memory", "disk", "gpus"}."""
-        return self._worker_groups()
-
     def application_info(self) -> None:
         """None: there is no information from outside."""
         return None
-
-    @property
-    def addresses(self) -> list[str]:
-        """All addresses for workers, the likeliest first: "10.0.0.7:9123"."""
-        return self._addresses()
 
     # ---- resources by category ----
 
@@ -371,10 +328,6 @@ class WorkQueue(Access, Abstractions):
     def specify_category_first_allocation_guess(self, category: Path, rmd: Mapping[str, float] | object) -> None:
         """What the first tasks get in automatic modes, until enough of them are measured."""
         self._first_guess(category, amounts_of(rmd))
-
-    def specify_category_max_concurrent(self, category: Path, max_concurrent: int) -> None:
-        """How many of its tasks run at once; below 0: no limit."""
-        self._max_concurrent(category, max_concurrent)
 
     def specify_category_mode(self, category: Path | None, mode: int) -> int:
         """One of the constants WORK_QUEUE_ALLOCATION_MODE_*; category None: for all new categories."""
@@ -411,34 +364,15 @@ class WorkQueue(Access, Abstractions):
 
     # ---- workers ----
 
-    def shutdown_workers(self, n: int) -> int:
-        """Asks n workers (0: all) to end, idle ones first; returns how many were asked."""
-        return self._shutdown_workers(n)
-
     def specify_draining_by_hostname(self, hostname: Path, drain_mode: bool = True) -> int:
         """Workers of this host get no more tasks, and end when theirs have; returns their number."""
         return self._drain(hostname, bool(drain_mode))
 
-    def block_host(self, host: Path) -> None:
-        """Workers of this host (`task.hostname`) get no more tasks."""
-        self._block(host, 0)
-
     def block_host_with_timeout(self, host: Path, timeout: float) -> None:
-        """Same, for so many seconds, rounded up; 0: until unblock_host()."""
+        """Same as block_host(), for so many seconds, rounded up; 0: until unblock_host()."""
         self._block(host, math.ceil(timeout))
 
-    def unblock_host(self, host: Path | None = None) -> None:
-        """Ends that; None: for all hosts."""
-        self._unblock(host)
-
-    blacklist = block_host
     blacklist_with_timeout = block_host_with_timeout
-    blacklist_clear = unblock_host
-
-    @property
-    def blocked_hosts(self) -> list[str]:
-        """Names of the hosts that are blocked now."""
-        return self._blocked()
 
     def activate_fast_abort(self, multiplier: float) -> int:
         """Tasks that run `multiplier` times longer than the mean of their category are run elsewhere. Below 1: off.
@@ -474,10 +408,6 @@ class WorkQueue(Access, Abstractions):
         """Accepted, without effect: a queue with a name can be found by it."""
 
     specify_master_mode = specify_manager_mode
-
-    def specify_min_taskid(self, minid: int) -> int:
-        """Ids of tasks that are submitted from now on are at least this. Returns the next id. Logs number tasks from 1."""
-        return self._begin_ids(minid)
 
     def estimate_capacity(self) -> None:
         """Accepted, without effect: the capacity is always estimated."""

@@ -26,7 +26,7 @@ class RemoteTask(Task):
 
     def __init__(self, fn: str, coprocess: str, /, *args: Any, **kwargs: Any):
         super().__init__(fn)
-        self._wq_coprocess_name(coprocess)
+        Task.specify_coprocess(self, coprocess)
         self._wq_method = "fork"
         self.specify_fn_args(args, kwargs)
 

@@ -93,10 +93,6 @@ class Task(_core.Task):
 
     # ---- what to run ----
 
-    def specify_command(self, command: Path) -> None:
-        """Replaces the command."""
-        self._wq_command(command)
-
     def clone(self: TaskT) -> TaskT:
         """A task with the same settings, which is in no queue."""
         twin = type(self).__new__(type(self))
@@ -104,22 +100,6 @@ class Task(_core.Task):
         twin._wq_take_settings(self)
         twin.__dict__.update(self.__dict__, _wq_owner=None)
         return twin
-
-    def specify_coprocess(self, coprocess: str) -> None:
-        """The command is then the name of a function of this coprocess; see `RemoteTask`."""
-        self._wq_coprocess_name(coprocess)
-
-    def specify_tag(self, tag: Path) -> None:
-        """Any text; `WorkQueue.wait_for_tag` and `cancel_by_tasktag` find the task by it."""
-        self._wq_tag(tag)
-
-    def specify_category(self, name: Path) -> None:
-        """A name for similar tasks: see `WorkQueue.specify_category_max_resources`. Default: "default"."""
-        self._wq_category(name)
-
-    def specify_feature(self, name: Path) -> None:
-        """Only workers that were started with `--feature NAME` may run it. Can be repeated."""
-        self._wq_feature(name)
 
     def specify_priority(self, priority: float) -> None:
         """Tasks with a higher number run first; equal ones in the order of submission. Default: 0."""
@@ -209,11 +189,6 @@ class Task(_core.Task):
         self._wq_input_command(cmd, remote_name, bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
         return 1
 
-    def specify_snapshot_file(self, filename: Path) -> None:
-        """A JSON file that says at which events in its files a snapshot of its usage is taken: see share/doc/resources.md.
-        `resources_measured.snapshots` has them."""
-        self._wq_snapshot_file(filename)
-
     # ---- what it needs ----
 
     def specify_cores(self, cores: float) -> None:
@@ -231,10 +206,6 @@ class Task(_core.Task):
     def specify_gpus(self, gpus: float) -> None:
         """GPUs; 0.25 is a quarter of one."""
         self._wq_gpus(real(gpus, "gpus"))
-
-    def specify_max_retries(self, max_retries: int) -> None:
-        """Retries after lost workers and the like; below 1 (default): no limit."""
-        self._wq_max_retries(max_retries)
 
     def specify_end_time(self, useconds: float) -> None:
         """When it expires, or is killed, in microseconds since 1970."""
@@ -259,10 +230,6 @@ class Task(_core.Task):
     def specify_environment_variable(self, name: Path, value: object = None) -> None:
         """Sets a variable of its environment; without a value, unsets it."""
         self._wq_variable(name, None if value is None else value if isinstance(value, (str, bytes)) else str(value))
-
-    def specify_monitor_output(self, directory: Path) -> None:
-        """A folder of this machine for a report of what it uses, wq-PID-task-ID.summary."""
-        self._wq_monitor_output(directory)
 
     def _wq_before_submit(self, queue: WorkQueue) -> None:
         """For kinds of tasks that are packed at the last moment."""
