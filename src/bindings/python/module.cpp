@@ -20,8 +20,9 @@ void bind_all(py::module_& module, const char* version) {
     module.doc() = "The engine behind work_queue. Use that package instead.";
     module.attr("version") = version;
     py::register_exception<SetupError>(module, "SetupError", PyExc_RuntimeError);
-    bind_task(module);
+    // The signature of a function names only types that are bound before it.
     bind_queue(module);
+    bind_task(module);
     bind_statistics(module);
     bind_factory(module);
     bind_memory(module);
