@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio_ext.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +25,7 @@
 #include "base/time.h"
 #include "functions/pool/channel.h"
 #include "functions/pool/function_process.h"
+#include "node/process/fork_server.h"
 #include "node/process/passed_descriptors.h"
 #include "node/process/process_tree.h"
 
@@ -85,17 +85,13 @@ class Zygote {
     Zygote(int control, const OwnFunction* own, bool another_was_killed)
         : control_(control), own_(own), program_(watch_peer(control)) {
         if (another_was_killed) reports_.push_back({ZygoteReport::Kind::zygote_lost, 0, 0, 0, 0});
-        sigset_t child;
-        sigemptyset(&child);
-        sigaddset(&child, SIGCHLD);
-        signals_.reset(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
     }
 
     void run() {
         for (bool goes_on = true; goes_on;) {
             const auto events = static_cast<short>(reports_.empty() ? POLLIN : POLLIN | POLLOUT);
             std::array<pollfd, 3> ready{
-                {{control_, events, 0}, {signals_.get(), POLLIN, 0}, {program_.get(), POLLIN, 0}}};
+                {{control_, events, 0}, {ends_.descriptor(), POLLIN, 0}, {program_.get(), POLLIN, 0}}};
             poll(ready.data(), ready.size(), -1);
             if (ready[1].revents != 0) children_ended();
             if ((ready[0].revents & ~POLLOUT) != 0) goes_on = serve();
@@ -155,26 +151,20 @@ class Zygote {
         prctl(PR_SET_NAME, "wq_job_worker");
         ::close(control_);
         program_.reset();
-        signals_.reset();
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, nullptr);
+        ends_.close();
+        node::process::leave_fork_server();
         if (own_ != nullptr) own_->begin_worker();
         worker_main(std::move(files[0]), std::move(files[1]), std::move(files[2]), request.function);
     }
 
     void children_ended() {
-        signalfd_siginfo info;
-        while (read(signals_.get(), &info, sizeof info) > 0) {
-        }
-        int status = 0;
-        for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        ends_.reap([this](pid_t pid, int status) {
             const auto child = std::find_if(children_.begin(), children_.end(),
                                             [pid](const Child& one) { return one.pid == pid; });
-            if (child == children_.end()) continue;  // an orphan of a worker
+            if (child == children_.end()) return;  // an orphan of a worker
             reports_.push_back({ZygoteReport::Kind::ended, child->lane, child->life, pid, status});
             children_.erase(child);
-        }
+        });
     }
 
     // Never waits: the program may wait for us to read its requests, before it reads what we tell. A socket
@@ -191,7 +181,7 @@ class Zygote {
     int control_;
     const OwnFunction* own_;  // null: the program's
     Descriptor program_;
-    Descriptor signals_;
+    node::process::ChildEnds ends_;
     std::vector<Child> children_;
     std::deque<ZygoteReport> reports_;  // untold
 };
@@ -268,12 +258,7 @@ bool was_killed(pid_t zygote) {
 [[noreturn]] void keep_zygote(int program_control, const OwnFunction* own) noexcept {
     const int control = keep_control(program_control);
     setsid();
-    prctl(PR_SET_NAME, "wq_job_keeper");
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, nullptr);
+    node::process::become_fork_server("wq_job_keeper");
     __fpurge(stdout);                    // else each worker would write what the program had not written yet
     constexpr int most_short_lives = 5;  // in a row: then something here kills each of them
     constexpr Duration short_life = std::chrono::seconds(1);
@@ -282,8 +267,7 @@ bool was_killed(pid_t zygote) {
         const Instant begun = instant_now();
         const pid_t zygote = fork_with_hooks(own);
         if (zygote == 0) {
-            prctl(PR_SET_NAME, "wq_job_zygote");
-            prctl(PR_SET_CHILD_SUBREAPER, 1);
+            node::process::become_fork_server("wq_job_zygote");
             Zygote(control, own, !first).run();
             _exit(0);
         }

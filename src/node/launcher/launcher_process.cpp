@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,13 +19,6 @@
 namespace wq::node::launcher {
 
 namespace {
-
-int child_signals() {
-    sigset_t child;
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-}
 
 // Whether some more threads could be the last processes that the user may have.
 bool processes_are_short() {
@@ -79,19 +71,18 @@ LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared,
                                  char** inherited, MessageStream stream)
     : rank_(rank),
       home_(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
-      signals_(child_signals()),
       starters_(starters_for(options.slice), *this),
       runner_(std::in_place, options, inherited, shared, functions, poller_, reports_, starters_),
       stream_(std::move(stream)),
       now_(instant_now()) {
     poller_.add(rank_, process::Source::rank, EPOLLIN);
     poller_.add(lifeline, process::Source::zygote, EPOLLIN);
-    poller_.add(signals_.get(), process::Source::children, EPOLLIN | EPOLLONESHOT);
+    poller_.add(child_ends_.descriptor(), process::Source::children, EPOLLIN | EPOLLONESHOT);
     poller_.add(starters_.descriptor(), process::Source::starters, EPOLLIN);
 }
 
 bool LauncherProcess::valid() const {
-    return home_.valid() && signals_.valid() && poller_.valid() && starters_.descriptor() >= 0;
+    return home_.valid() && child_ends_.valid() && poller_.valid() && starters_.descriptor() >= 0;
 }
 
 void LauncherProcess::run() {
@@ -146,7 +137,7 @@ Instant LauncherProcess::next_wake(Instant now) const {
 void LauncherProcess::watch_signals() {
     if (!signals_again_at_ || (now_ < *signals_again_at_ && !runner_->loop_runs_tasks())) return;
     signals_again_at_.reset();
-    poller_.change(signals_.get(), process::Source::children, EPOLLIN | EPOLLONESHOT);
+    poller_.change(child_ends_.descriptor(), process::Source::children, EPOLLIN | EPOLLONESHOT);
 }
 
 void LauncherProcess::serve_source(process::Source source, std::uint32_t events, std::size_t number) {
@@ -158,12 +149,10 @@ void LauncherProcess::serve_source(process::Source source, std::uint32_t events,
         case process::Source::zygote:
             over_ = true;
             return;
-        case process::Source::children: {
-            signalfd_siginfo info;
-            children_ended_ = read(signals_.get(), &info, sizeof info) > 0;
+        case process::Source::children:
+            children_ended_ = child_ends_.take_signals();
             signals_again_at_ = now_ + signals_rest;
             return;
-        }
         case process::Source::starters:
             return starters_.take();
         default:
@@ -234,13 +223,8 @@ void LauncherProcess::flush() {
 void launcher_main(int rank, int lifeline, SharedPage& shared, const process::FunctionTable* functions,
                    process::ScratchFolder scratch) {
     setsid();
-    prctl(PR_SET_NAME, "wq_launcher");
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    process::become_fork_server("wq_launcher");
     usage::offer_launcher_as_oom_victim();
-    // Any signal but SIGKILL is a task's mistake (`kill $PPID`). Tasks get an empty mask.
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, nullptr);
 
     MessageStream stream;
     std::optional<std::string_view> first;

@@ -9,6 +9,7 @@
 #include "node/launcher/shared_page.h"
 #include "node/launcher/task_ends.h"
 #include "node/launcher/task_runner.h"
+#include "node/process/fork_server.h"
 #include "node/process/poller.h"
 #include "node/process/scratch.h"
 
@@ -44,7 +45,7 @@ class LauncherProcess final : private Starters::Work {
 
     int rank_;
     Descriptor home_;  // the folder where it started
-    Descriptor signals_;
+    process::ChildEnds child_ends_;
     Starters starters_;
     process::Poller poller_;
     ReportBuffer reports_;

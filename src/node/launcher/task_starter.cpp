@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/read_write.h"
+#include "node/process/fork_server.h"
 #include "node/process/functions.h"
 
 namespace wq::node::launcher {
@@ -277,9 +278,7 @@ void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, cha
     close_from(result_place + 1);
     if (files_ != nullptr) setrlimit(RLIMIT_NOFILE, files_);  // earlier, nothing more could be opened
     environ = const_cast<char**>(envp);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
+    process::leave_fork_server();
 
     const std::string& directory = lane.order.order.directory;
     const bool entered = directory.empty() || chdir(directory.c_str()) == 0;

@@ -6,7 +6,6 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,6 +23,8 @@
 #include "base/shortage.h"
 #include "base/units.h"
 #include "node/launcher/launcher_process.h"
+#include "node/process/fork_server.h"
+#include "node/process/passed_descriptors.h"
 #include "node/process/process_tree.h"
 #include "node/process/scratch.h"
 #include "node/usage/task_groups.h"
@@ -50,23 +51,14 @@ struct Request {
 // Returns nullopt if the rank is gone.
 std::optional<Request> receive_request(int control) {
     std::string text(longest_request, '\0');
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> ancillary{};
-    iovec part{text.data(), text.size()};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = ancillary.data();
-    message.msg_controllen = ancillary.size();
-    const ssize_t got = recvmsg(control, &message, MSG_CMSG_CLOEXEC);
+    std::vector<Descriptor> files;
+    const ssize_t got = process::receive_descriptors(control, std::as_writable_bytes(std::span(text)), files);
     if (got <= 0) return std::nullopt;
     const char what = text.front();
     text = text.substr(1, static_cast<std::size_t>(got - 1));
     if (what == for_last_words) return Request{{}, {}, nullptr, std::move(text)};
-    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return std::nullopt;
-    int socket = -1;
-    std::memcpy(&socket, CMSG_DATA(header), sizeof socket);
-    Request request{Descriptor(socket), {}, nullptr, {}};
+    if (files.empty()) return std::nullopt;
+    Request request{std::move(files.front()), {}, nullptr, {}};
     if (what == for_child && text.size() == sizeof request.child)
         std::memcpy(&request.child, text.data(), sizeof request.child);
     else
@@ -78,16 +70,11 @@ class ZygoteProcess {
   public:
     ZygoteProcess(int control, SharedPage& shared, const process::FunctionTable* functions,
                   LastWords say_last_words)
-        : control_(control), shared_(shared), functions_(functions), say_last_words_(say_last_words) {
-        sigset_t child;
-        sigemptyset(&child);
-        sigaddset(&child, SIGCHLD);
-        signals_.reset(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
-    }
+        : control_(control), shared_(shared), functions_(functions), say_last_words_(say_last_words) {}
 
     void run() {
         for (bool rank_lives = true; rank_lives;) {
-            std::array<pollfd, 2> ready{{{control_, POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
+            std::array<pollfd, 2> ready{{{control_, POLLIN, 0}, {ends_.descriptor(), POLLIN, 0}}};
             poll(ready.data(), ready.size(), -1);
             if (ready[1].revents != 0) children_ended();
             if (ready[0].revents != 0) rank_lives = serve();
@@ -120,7 +107,7 @@ class ZygoteProcess {
         if (launcher_ == 0) {
             close(control_);
             lifeline_.reset();
-            signals_.reset();
+            ends_.close();
             launcher_main(request->socket.get(), lifeline.read.get(), shared_, functions_,
                           std::move(scratch_));
         }
@@ -155,16 +142,12 @@ class ZygoteProcess {
     }
 
     void children_ended() {
-        signalfd_siginfo info;
-        while (read(signals_.get(), &info, sizeof info) > 0) {
-        }
-        int status = 0;
-        for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        ends_.reap([this](pid_t pid, int status) {
             std::erase(spared_, pid);
-            if (pid != launcher_) continue;
+            if (pid != launcher_) return;
             clean_up();
             send_news(ZygoteNews::Kind::ended, status, pid);
-        }
+        });
     }
 
     // For a launcher that the rank has given up, and that did not end in time.
@@ -194,7 +177,7 @@ class ZygoteProcess {
         while (launcher_ > 0 || !spared_.empty()) {
             const int left = milliseconds_until(until);
             if (left == 0) break;
-            pollfd ready{signals_.get(), POLLIN, 0};
+            pollfd ready{ends_.descriptor(), POLLIN, 0};
             poll(&ready, 1, left);
             children_ended();
         }
@@ -219,7 +202,7 @@ class ZygoteProcess {
     const process::FunctionTable* functions_;
     LastWords say_last_words_;
     std::string last_words_;
-    Descriptor signals_;
+    process::ChildEnds ends_;
     Descriptor lifeline_;
     pid_t launcher_ = -1;
     std::vector<pid_t> spared_;
@@ -238,20 +221,8 @@ int keep_only(int control) {
     return place;
 }
 
-bool ask(int control, int socket, std::string text) {
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> ancillary{};
-    iovec part{text.data(), text.size()};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = ancillary.data();
-    message.msg_controllen = ancillary.size();
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &socket, sizeof socket);
-    return sendmsg(control, &message, MSG_NOSIGNAL) > 0;
+bool ask(int control, int socket, const std::string& text) {
+    return process::send_descriptors(control, std::as_bytes(std::span(text)), std::span(&socket, 1));
 }
 
 }  // namespace
@@ -260,12 +231,7 @@ void zygote_main(int rank_control, SharedPage& shared, const process::FunctionTa
                  LastWords last_words) {
     const int control = keep_only(rank_control);
     setsid();
-    prctl(PR_SET_NAME, "wq_zygote");
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, nullptr);
+    process::become_fork_server("wq_zygote");
     ZygoteProcess(control, shared, functions, last_words).run();
     _exit(0);
 }

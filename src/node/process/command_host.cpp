@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "base/fields.h"
 #include "base/read_write.h"
 #include "base/remove_tree.h"
+#include "node/process/fork_server.h"
 #include "node/process/passed_descriptors.h"
 #include "node/process/process_tree.h"
 
@@ -74,12 +74,7 @@ std::string message_of(int error_number) {
 
 class Host {
   public:
-    Host(int control, CommandHost::Ends ends) : control_(control), reported_(ends) {
-        sigset_t child;
-        ::sigemptyset(&child);
-        ::sigaddset(&child, SIGCHLD);
-        ends_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
-    }
+    Host(int control, CommandHost::Ends ends) : control_(control), reported_(ends) {}
     // Until the rank is gone.
     void run() {
         while (wait()) continue;
@@ -87,7 +82,7 @@ class Host {
 
   private:
     bool wait() {
-        std::array<pollfd, 2> ready{pollfd{control_, POLLIN, 0}, pollfd{ends_.get(), POLLIN, 0}};
+        std::array<pollfd, 2> ready{pollfd{control_, POLLIN, 0}, pollfd{ends_.descriptor(), POLLIN, 0}};
         if (::poll(ready.data(), ready.size(), -1) < 0) return errno == EINTR;
         if (ready[0].revents != 0 && !take_request()) return false;
         return ready[1].revents == 0 || reap();
@@ -121,15 +116,13 @@ class Host {
     }
     // The others are what commands left behind.
     bool reap() {
-        signalfd_siginfo info;
-        while (::read(ends_.get(), &info, sizeof info) > 0) continue;
-        int status = 0;
-        for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
-            if (ended != command_ && reported_ == CommandHost::Ends::of_command) continue;
+        bool is_heard = true;
+        ends_.reap([&](pid_t ended, int status) {
+            if (ended != command_ && reported_ == CommandHost::Ends::of_command) return;
             if (ended == command_) command_ = -1;
-            if (!send_answer({1, ended, status})) return false;
-        }
-        return true;
+            if (!send_answer({1, ended, status})) is_heard = false;
+        });
+        return is_heard;
     }
     bool send_answer(const Answer& answer) {
         std::array<char, sizeof answer> bytes;
@@ -139,7 +132,7 @@ class Host {
 
     int control_;
     CommandHost::Ends reported_;
-    Descriptor ends_;
+    ChildEnds ends_;
     ChildStack stack_;
     pid_t command_ = -1;
 };
@@ -283,14 +276,7 @@ namespace {
 
 // Until the program is gone, and nothing runs any more.
 void serve_as_host(CommandHost::Ends ends) {
-    ::signal(SIGPIPE, SIG_DFL);
-    ::signal(SIGCHLD, SIG_DFL);  // ignored, ends would not be told
-    // A signal is a command's mistake (`kill $PPID`); commands get an empty mask.
-    sigset_t all;
-    ::sigfillset(&all);
-    ::sigprocmask(SIG_SETMASK, &all, nullptr);
-    ::prctl(PR_SET_NAME, "wq_commands");
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    become_fork_server("wq_commands", Ignored::kept);
     Host(STDIN_FILENO, ends).run();
     end_all_children(kill_limit_ms);
 }
