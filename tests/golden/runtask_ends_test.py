@@ -46,7 +46,7 @@ class Ends(support.Case):
         worker.kill()
         self.end(worker)
         _, err = self.run_it("tasks.sh", "--release", "0", code=64)
-        self.assertRegex(err, "^runtask: worker 0 of tasks.sh gave a sign of life .* ago: end it first .*--force\n$")
+        self.assertRegex(err, "^runtask: worker 0 of tasks.sh gave a sign of life .* ago: end that worker first .*--force\n$")
         _, err = self.run_it("tasks.sh", "--release", "0", "--force")
         self.assertIn("worker 0: 1 line can run again", err)
         self.assertIn("#lost", self.read("tasks.sh"))
@@ -71,7 +71,7 @@ class Ends(support.Case):
                 self.fail(worker.wait(0.01))
         for words in (["--reset"], ["--reset", "3"]):
             _, err = self.run_it("tasks.sh", *words, code=64)
-            self.assertRegex(err, "^runtask: line 3 of tasks.sh runs on worker 0, which gave a sign of life .* ago: end it first .*--force\n$")
+            self.assertRegex(err, "^runtask: line 3 of tasks.sh runs on worker 0, which gave a sign of life .* ago: end that worker first .*--force\n$")
         self.assertEqual(self.read("tasks.sh"), before)
         self.run_it("tasks.sh", "--reset", "4")
         os.killpg(worker.pid, signal.SIGINT)
@@ -117,7 +117,7 @@ class Ends(support.Case):
                     with self.ends_of(self.told("pipe").split()):
                         os.close(ours)
                     _, err = self.finish(worker, 75)
-                    self.assertEqual(err, "runtask: nobody reads the output any more: the lines that run are killed, and wait again\n")
+                    self.assertEqual(err, "runtask: nobody reads the output any more: running lines are killed, and wait again\n")
                     self.assertRegex(self.neutral(self.read("tasks.sh")).splitlines()[1], r"^tail.*#lost$")
                     self.run_it("tasks.sh", "--reset")
 
@@ -277,7 +277,7 @@ class Sharing(support.Case):
         out, err = self.run_it("tasks.sh", "--once", "--jobs", "2")
         self.assertIn("(worker 0)-> HOME> read x <gate\n", self.neutral(out))
         self.assertIn("(worker 0)-> HOME/sub> echo x >../gate\n", self.neutral(out))
-        self.assertEqual(err, "runtask: line 5 (#!) failed with 1; lines below it run all the same\n")
+        self.assertEqual(err, "runtask: line 5 (#!) failed with exit code 1; lines below it run anyway\n")
 
     def test_all_places_are_filled(self):
         """By lines that none of them ends."""

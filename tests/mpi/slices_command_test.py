@@ -187,7 +187,7 @@ class Slices(support.Case):
         self.assertIn("failed: epoch 0, b.txt: cannot read b.txt: No such file", run.err)
         self.assertNotIn("no work is a file", run.err)
         names = self.run_to_end("one", "two", "--", "cat", ranks=0)
-        self.assertIn("no work is a file that is here: commands get the names", names.err)
+        self.assertIn("no work is a file on this machine: commands get only the slices' names", names.err)
         self.assertNotIn("no work is a file", self.run_to_end("db://one", "--", "cat", ranks=0).err)
 
     def test_a_run_without_stdin_feeds_its_commands(self):

@@ -141,7 +141,7 @@ Status take_place(const Given& given, FactoryCommand& command) {
     if (!place.contact.empty()) place.contact = absolute(place.contact);
     if (!place.ssl_ca.empty()) place.ssl = true;
     if (words.empty()) return success();
-    if (words.size() != 2) return usage_error("a manager is HOST PORT");
+    if (words.size() != 2) return usage_error("give HOST and PORT of the manager");
     const auto port = parse_count(words[1], 1, 65535);
     if (!port) return usage_error("PORT: " + port.error().message);
     auto addresses = net::frames::parse_addresses(words[0], static_cast<std::uint16_t>(*port));
@@ -236,9 +236,10 @@ Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* a
     for (const auto& [name, value] : given.values)
         if (const std::string_view why = wq::factory::why_refused(name); !why.empty())
             return usage_error("--" + name + ": " + std::string(why));
-    for (const auto& [name, why] : {std::pair{"debug", "its lines say what it does"},
-                                    {"debug-file", "its lines say what it does"},
-                                    {"run-factory-as-manager", "only a catalog would show it"}})
+    for (const auto& [name, why] :
+         {std::pair{"debug", "the factory always prints what it does"},
+          {"debug-file", "the factory always prints what it does"},
+          {"run-factory-as-manager", "only a catalog would show the factory as a manager"}})
         if (given.has(name)) command.remarks.push_back(std::string("--") + name + " has no effect: " + why);
     return command;
 }

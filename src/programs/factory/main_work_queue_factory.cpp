@@ -164,9 +164,9 @@ class Program {
         const bool has_jobs = !book_.ids().empty() || !book_.doubtful().empty();
         if (const Status owns = folder_.claim(scripts.driver, has_jobs); !owns) throw Failure{owns.error()};
         if (settings_.manager_name.empty() && command.place.managers.empty() && command.place.contact.empty())
-            throw Failure{
-                {ExitCode::usage,
-                 command.config_file + " names no manager-name; or give HOST PORT, --contact or -M"}};
+            throw Failure{{ExitCode::usage,
+                           command.config_file +
+                               " names no manager-name: add this key, or give HOST PORT, --contact or -M"}};
     }
 
     int run() {
@@ -255,9 +255,9 @@ class Program {
     void tell_if_nobody(const wq::factory::CycleReport& report) {
         const bool nobody = report.managers + report.unanswered == 0 && !settings_.manager_name.empty();
         if (nobody && !nobody_)
-            complain("no manager has a name like " + quote_for_message(settings_.manager_name) + " in " +
-                     net::contact::registry_folder() + ", where they register" +
-                     (announcer_ ? ", or on the named catalog servers" : "") + "; the factory waits for one");
+            complain("no manager whose name matches " + quote_for_message(settings_.manager_name) +
+                     " is registered in " + net::contact::registry_folder() +
+                     (announcer_ ? " or on the named catalog servers" : "") + "; the factory waits for one");
         nobody_ = nobody;
     }
 

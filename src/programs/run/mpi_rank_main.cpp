@@ -112,8 +112,7 @@ class Rank {
         try {
             if (session_.mpi().size() == 1 && !works_ && !options_.listen)
                 throw Failure{{ExitCode::usage,
-                               "--manager-only needs other workers; use mpirun -n 2 or more, or "
-                               "with --listen"}};
+                               "--manager-only needs other workers; use mpirun -n 2 or more, or --listen"}};
             std::vector<std::string> remarks = share_.remarks;
             if (const std::string unused = unused_nodes(); !unused.empty()) remarks.push_back(unused);
             remarks.insert(remarks.end(), ticket_remarks_.begin(), ticket_remarks_.end());

@@ -52,14 +52,14 @@ Result<manager::report::RunView> view_by_contact(const std::string& path, const 
     if (!contact) {
         const auto text = records::journal::read_whole(path);
         if (text && net::frames::parse_contact(*text)) return contact.error();
-        return Error{ExitCode::bad_input, path + ": no run of this list, as there is no " + directory +
-                                              "; if it ran in another directory, name that"};
+        return Error{ExitCode::bad_input, path + ": no run of this list: there is no directory " + directory +
+                                              "; if the run has another directory, give that directory"};
     }
     const auto said =
         std::move(wq::factory::ask_status({net::frames::dial_options(*contact)}, answer_limit).front());
     if (said) return view_of(path, *said);
     return Error{said.error().code,
-                 path + ": " + said.error().message + "; it is left over if its run has ended"};
+                 path + ": " + said.error().message + "; the contact file is left over if its run has ended"};
 }
 
 }  // namespace
@@ -72,9 +72,11 @@ Result<std::string> contact_of_run(const std::string& run) {
     const auto view = manager::report::view_of_directory(directory);
     if (!view) return view.error();
     if (std::filesystem::exists(directory + "/contact", unknown)) return directory + "/contact";
-    return Error{ExitCode::unreachable,
-                 directory + (view->live ? ": this run answers nobody: start it with --listen"
-                                         : ": this run has ended; without a mode, its end is shown")};
+    return Error{
+        ExitCode::unreachable,
+        directory + (view->live
+                         ? ": this run answers no queries: start the run with --listen"
+                         : ": this run has ended; leave out the mode (such as -T) to see how the run ended")};
 }
 
 Result<std::string> run_status(const std::string& run, bool json) {

@@ -136,7 +136,9 @@ OptionTable options_of(RunOptions& run) {
          "with --listen: time for which a disconnected worker keeps its tasks (default: 60; 0, or at least "
          "10)"},
         {"tickets", "auto|rma|message",
-         "method by which nodes get their next range of tasks (default: auto)"},
+         "how nodes get their next range of tasks from rank 0: by message, or, with --array, from a counter "
+         "in rank 0's MPI window (rma); auto measures both at the start, and uses rma only if rma is "
+         "clearly faster (default: auto)"},
         {"walltime", "TIME",
          "time limit of the run; the run drains in its last 60 s (default: the batch job's end)"},
         {"grace", "TIME", "let running tasks finish for TIME after a signal (default: 10)"},
@@ -347,11 +349,10 @@ Status check_shared(const Given& given, RunOptions& run) {
     const auto lapse = shared_list::replica::lapse_of(Instant{}, run.shared.lease);
     const Duration kept = run.listen ? net::session::grace_of(run.disconnect_limit) : Duration{0};
     if (lapse && *lapse - Instant{} < kept)
-        return usage_error(
-            "--lease: too short for --listen: without the manager, workers over TCP keep their lines for " +
-            format_duration(kept) +
-            " (--reconnect-timeout), and others must not take these before: at least " +
-            format_duration(kept * 10 / 9 + std::chrono::seconds(1)));
+        return usage_error("--lease: with --listen, give at least " +
+                           format_duration(kept * 10 / 9 + std::chrono::seconds(1)) +
+                           ": a disconnected TCP worker runs its lines for up to " + format_duration(kept) +
+                           " (--reconnect-timeout), and no other worker may take these lines over earlier");
     return success();
 }
 

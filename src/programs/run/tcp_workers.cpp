@@ -17,8 +17,8 @@ namespace {
 
 std::string words_on_catalogs(const std::string& password_file) {
     if (password_file.empty())
-        return "; a worker that knows only a catalog server needs the password of the run, and this run has "
-               "none: start it with --password FILE";
+        return "; workers that find the run only by a catalog server need a password: start the run with "
+               "--password FILE";
     return " (from machines that do not see the registry: with --password " +
            engine::tasklist::shell_quote(password_file) + ")";
 }
@@ -81,7 +81,7 @@ std::vector<std::string> Listening::take_news(bool all) {
         if (all)
             news.push_back(text);
         else if (note.refusal && !std::exchange(told_refusal_, true))
-            news.push_back(text + " (-v shows all that are refused)");
+            news.push_back(text + " (-v shows every refused worker)");
     }
     return news;
 }

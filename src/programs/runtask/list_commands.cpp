@@ -50,14 +50,15 @@ Result<OpenedList> open_list(const Options& options) {
     if (auto there = opened.store->open_to_read(); !there) return there.error();
     opened.list = std::make_unique<shared_list::replica::SharedList>(*opened.store, print_remark);
     if (auto done = opened.list->open(); !done) return done.error();
-    if (opened.list->list().lines() == 0) print_remark(opened.store->name() + " is empty: is this its name?");
+    if (opened.list->list().lines() == 0)
+        print_remark(opened.store->name() + " is empty: is this the right name?");
     return opened;
 }
 
 // A list that is only looked at.
 Result<Document> view_list(shared_list::store::ListStore& store) {
     auto list = shared_list::replica::view(store);
-    if (list && list->lines() == 0) print_remark(store.name() + " is empty: is this its name?");
+    if (list && list->lines() == 0) print_remark(store.name() + " is empty: is this the right name?");
     return list;
 }
 
@@ -84,7 +85,7 @@ Status refuse_running(const Document& list, std::uint64_t from, shared_list::sto
             return Error{ExitCode::usage, "line " + std::to_string(number) + " of " + store.name() +
                                               " runs on worker " + std::to_string(worker) + ", which" +
                                               gave(*sign) +
-                                              ": end it first (Ctrl-C); if it is gone, add --force"};
+                                              ": end that worker first (Ctrl-C); if it is gone, add --force"};
     }
     return success();
 }
@@ -145,7 +146,7 @@ Result<int> reset_list(const Options& options) {
     print_remark(count_of(again, "line") + (again == 1 ? " waits again" : " wait again"));
     if (running != 0)
         print_remark(count_of(running, "line") + (running == 1 ? " was" : " were") +
-                     " running: if the worker is not gone, it runs twice");
+                     " running: a line runs twice if its worker is not gone");
     return 0;
 }
 
@@ -165,8 +166,8 @@ Result<int> lock_list(const Options& options) {
     while (!signals->next()) {
         ::poll(news.data(), news.size(), -1);
         if (news[1].revents != 0)
-            return Error{ExitCode::unreachable, "the lock was lost: do not save " + name +
-                                                    "; lock it again, and edit it as it is then"};
+            return Error{ExitCode::unreachable, "the lock was lost: do not save " + name + "; lock " + name +
+                                                    " again, then edit its new content"};
     }
     print_remark(name + " is unlocked");
     return 0;
@@ -182,7 +183,7 @@ Result<int> release_worker(const Options& options) {
     if (!signs) return signs.error();
     if (const auto sign = sign_of(options.released, *signs); sign && !options.force)
         return Error{ExitCode::usage, worker + " of " + opened->store->name() + gave(*sign) +
-                                          ": end it first (Ctrl-C); if it is gone, add --force"};
+                                          ": end that worker first (Ctrl-C); if it is gone, add --force"};
     const auto released = opened->list->change("release", [&](const Document& list) {
         return shared_list::text::release(list, options.released, opened->list->stamp());
     });
@@ -203,7 +204,7 @@ Result<int> print_status(const Options& options) {
     std::vector<shared_list::text::WorkerSign> told;
     for (const Sign& sign : *signs)
         told.push_back({sign.worker, sign.lives() ? format_duration(sign.age) + " ago"
-                                                  : "lost since " + format_duration(sign.age - sign.lease)});
+                                                  : "lost for " + format_duration(sign.age - sign.lease)});
     print(shared_list::text::status_table(*list, store->name(), told, most_waiting_lines));
     return 0;
 }

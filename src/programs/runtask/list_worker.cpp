@@ -48,7 +48,7 @@ Worker::Worker(const Options& options)
           {[this] { shell_.kill_all_soon(); }, [this](Instant now) { return shell_.enforce_limits(now); },
            [this] {
                say_(
-                   "interrupted: waits for the lock (or the host) of the list; press Ctrl-C again to leave "
+                   "interrupted: waiting for the lock (or the host) of the list; press Ctrl-C again to leave "
                    "at once");
            }}),
       running_(options_, terminal_, shell_, watch_, say_) {
@@ -305,7 +305,7 @@ Status Worker::between_tries(Duration pause) {
 
 int Worker::interrupt() {
     const std::string why = watch_.stopped() ? "interrupted" : "nobody reads the output any more";
-    say_(why + (running_.any_runs() ? ": the lines that run are killed, and wait again" : ""));
+    say_(why + (running_.any_runs() ? ": running lines are killed, and wait again" : ""));
     running_.lose_all();
     record_and_leave();
     return to_int(ExitCode::interrupted);
@@ -318,7 +318,8 @@ void Worker::record_and_leave() {
     for (int tries = 0; tries < 3 && member_->lines().has_ends(); ++tries)
         recorded = member_->lines().record_ends();
     if (recorded) recorded = member_->leave();
-    if (!recorded) say_(recorded.error().message + "; lines that ran wait again when the lease is over");
+    if (!recorded)
+        say_(recorded.error().message + "; lines without a recorded end wait again when the lease is over");
 }
 
 namespace {

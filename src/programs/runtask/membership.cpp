@@ -37,7 +37,7 @@ Status Membership::join() {
         if (!found && list_.list().lines() == 0)
             say_("made an empty list: " + store_->name());
         else if (!here && list_.list().lines() == 0)
-            say_(store_->name() + " is empty, or was made just now: is this its name?");
+            say_(store_->name() + " is empty, or was made just now: is this the right name?");
     }
     if (!id_) {
         if (joining_.id)

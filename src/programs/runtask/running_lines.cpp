@@ -85,8 +85,8 @@ RunningLines::Waiter RunningLines::end_environment(const LineAnswer& answer) {
     if (const int code = answer.exit_code; code != 0) {
         terminal_.line_ended(member_->id(), ended.number, "#error" + std::to_string(code));
         if (!std::exchange(said_failing_, true) && !terminal_.is_broken())
-            say_("line " + std::to_string(ended.number) + " (#!) failed with " + std::to_string(code) +
-                 "; lines below it run all the same");
+            say_("line " + std::to_string(ended.number) + " (#!) failed with exit code " +
+                 std::to_string(code) + "; lines below it run anyway");
     }
     if (!ended.waiter) return Waiter::none;
     begin_task(*ended.waiter);
@@ -166,7 +166,9 @@ void RunningLines::lapse_if_due() {
 }
 
 void RunningLines::lapse() {
-    say_("gave no sign of life for too long: the lines that run are killed, since others may take them");
+    say_(
+        "this worker gave no sign of life for too long: running lines are killed, since others may take them "
+        "over");
     lapsed_ = true;
     if (shell_.tasks() > 0) shell_.kill_all();
     if (environment_) lose_waiter(std::exchange(environment_->waiter, std::nullopt));

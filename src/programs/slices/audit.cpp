@@ -70,7 +70,7 @@ void judge(Audit& audit, const Slice& slice, const std::vector<Done>& all, const
         add_problem(audit, "committed " + std::to_string(all.size()) + " times: " + where(slice));
     const records::hdf5::SliceRow& first = *all.front().row;
     if (!is_of(first, slice, prefix))
-        return add_problem(audit, "in its place is " + name_of(first) + ": " + where(slice));
+        return add_problem(audit, name_of(first) + " was committed instead of " + where(slice));
     if (all.size() > 1) return;
     ++audit.committed;
     audit.failed += first.failed;
@@ -145,7 +145,8 @@ std::string text_of(const Audit& audit) {
     for (const std::string& problem : audit.problems) text += problem + "\n";
     if (audit.more_problems > 0) text += "and " + std::to_string(audit.more_problems) + " more\n";
     if (audit.rows > 0 && audit.committed == 0)
-        text += "none fits: give the works and options of the run (--prefix, --slices, --lines ...), too\n";
+        text +=
+            "no slice fits the plan: give the works and options of the run, too (--prefix, --slices ...)\n";
     return text;
 }
 

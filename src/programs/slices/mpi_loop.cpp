@@ -98,7 +98,8 @@ int take_slices(MpiSession& mpi, const Options& options) {
     if (mpi.rank() == 0) {
         print_line("seed " + std::to_string(slices.seed()));
         if (only_names(slices, options.works))
-            print_line("no work is a file that is here: commands get the names, and nothing on stdin");
+            print_line(
+                "no work is a file on this machine: commands get only the slices' names, and an empty stdin");
         if (!options.checkpoint.empty())
             saver.emplace([&] { slices.save(options.checkpoint); }, print_line, options.save_every);
     }
@@ -107,9 +108,10 @@ int take_slices(MpiSession& mpi, const Options& options) {
         if (saves_each) saver->save();
     });
     if (!saver || saver->finish()) return code_of(slices, could_run);
-    print_line(options.checkpoint +
-               " is not up to date: the next run with it would do again what was done since it was last "
-               "saved; first make room, or a folder that can be written");
+    print_line(
+        options.checkpoint +
+        " is not up to date: a resumed run would repeat the slices that ended since the last save; before "
+        "you resume, make room on the disk, or make the folder writable");
     return to_int(ExitCode::bad_input);
 }
 

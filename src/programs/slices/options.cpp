@@ -140,10 +140,10 @@ Status check_join(const Given& given, const Options& options) {
     constexpr const char* its_own[] = {"join", "wait", "retries"};
     for (const auto& [name, value] : given.values)
         if (std::find(std::begin(its_own), std::end(its_own), name) == std::end(its_own))
-            return usage_error(name == "work" ? "--join takes no works: the run that it joins has them"
+            return usage_error(name == "work" ? "--join takes no works: the run that you join has them"
                                               : "--join and --" + name +
                                                     " exclude each other: the run that "
-                                                    "it joins has decided that");
+                                                    "you join sets this option");
     if (options.join.contact.empty()) return usage_error("--join needs the name of a contact file");
     if (options.command.empty()) return usage_error("give a command after '--'");
     return success();

@@ -107,7 +107,7 @@ std::string text_of(int error_number) {
 }
 
 std::string end_of(std::optional<int> status) {
-    if (!status) return "its end is not known: the process that starts commands was killed";
+    if (!status) return "the exit code is unknown: the process that starts commands was killed";
     if (WIFSIGNALED(*status)) return "killed by " + engine::model::signal_name(WTERMSIG(*status));
     return WEXITSTATUS(*status) == 0 ? "" : "exit code " + std::to_string(WEXITSTATUS(*status));
 }

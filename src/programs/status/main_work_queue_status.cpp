@@ -79,7 +79,7 @@ class Printer {
     Status add(const std::string& records) {
         begin();
         const auto all = Json::parse("[" + records + "]");
-        if (!all.is_array()) return Error{ExitCode::bad_input, "what it answered cannot be read"};
+        if (!all.is_array()) return Error{ExitCode::bad_input, "the answer of the manager cannot be read"};
         for (const Json& record : all.parts()) add(record);
         return success();
     }
@@ -220,7 +220,8 @@ class Survey {
 
     Status add(const wq::factory::FoundManager& manager, const std::string& text) {
         auto record = Json::parse(text);
-        if (!record.is_object()) return Error{ExitCode::bad_input, "what it answered cannot be read"};
+        if (!record.is_object())
+            return Error{ExitCode::bad_input, "the answer of the manager cannot be read"};
         if (manager.listing && record.find("project") == nullptr) record["project"] = "-";
         printer_.add(std::move(record));
         return success();

@@ -92,7 +92,7 @@ Status take_status_catalogs(const Given& given, StatusOptions& options) {
     const bool factories = options.mode == StatusMode::factories;
     if (!options.by_name() || !options.run.empty())
         return factories || given.has("catalog")
-                   ? usage_error("--catalog and --factories: without HOST PORT, RUN and --contact")
+                   ? usage_error("--catalog and --factories go without HOST PORT, RUN and --contact")
                    : success();
     auto hosts = net::catalog::named_catalog_hosts(given.text("catalog"));
     if (!hosts) return usage_error(hosts.error().message);

@@ -340,7 +340,7 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
         if (feature.starts_with(engine::model::function_feature))
             return usage_error(
                 "--feature " + quote_for_message(feature) +
-                ": only workers of programs have functions, and they announce them themselves");
+                ": workers of programs announce their functions themselves; no other worker has functions");
     for (const std::string& feature : work.features)
         if (feature.starts_with(engine::model::coprocess_feature) ||
             feature.starts_with(engine::model::coprocess_feature_of_cctools))

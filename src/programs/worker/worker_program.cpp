@@ -206,7 +206,7 @@ class Program {
     // Tries again at the next look; reconnecting would fail for the same reason.
     void say_that_it_cannot_look(const std::string& less, const std::string& why) {
         const std::string text =
-            less + "; it offers the same as before, as it cannot inspect its machine: " + why;
+            less + "; the worker offers the same as before, because it cannot inspect its machine: " + why;
         if (std::exchange(cannot_look_, text) != text) print_and_log(text);
     }
 

@@ -46,7 +46,8 @@ std::string why_unbound(const node::machine::Machine& machine, const WorkerProgr
         return std::to_string(*machine.core_count) + " cores of " + std::to_string(machine.cores.size());
     if (machine.core_count)
         return std::to_string(*machine.core_count) + " of " + std::to_string(machine.cores.size()) +
-               " cores, and it is unknown which; if no others use them, --bind core takes the nearest";
+               " cores, and it is unknown which; if no other worker uses this machine, --bind core takes the "
+               "nearest";
     if (options.bind == Binding::none) return "--bind none";
     return {};
 }
@@ -237,10 +238,10 @@ std::string draw_tasks(const WorkerResources& found, const engine::model::Needs&
     const engine::model::Resources give =
         engine::model::allocate(task, found.offers, {.rest = engine::model::Rest::proportional});
     if (machine.core_count || !engine::model::ever_fits(task, found.offers))
-        return machine.core_count ? "it is unknown which cores are its own: " + found.unbound +
-                                        "; --bind core takes the nearest\n"
-                                  : "no task that asks for " + engine::model::describe(task) +
-                                        " fits here: it has " + engine::model::describe(found.offers) + "\n";
+        return machine.core_count
+                   ? "cannot draw where tasks run: " + found.unbound + "\n"
+                   : "no task that asks for " + engine::model::describe(task) +
+                         " fits here: the worker offers " + engine::model::describe(found.offers) + "\n";
     node::machine::Placement placement(found.slice.places, found.slice.gpu_nodes);
     std::vector<std::string> words(machine.layout.cores.size(), "-");
     for (const std::size_t number : machine.numbers) words[number] = ".";

@@ -58,18 +58,18 @@ TEST(SlicesAudit, FindsWhatIsMissingTwiceOrOfAnotherPlan) {
     EXPECT_FALSE(found.complete());
     EXPECT_EQ(found.committed, 1U);
     EXPECT_THAT(found.problems, ElementsAre("committed 2 times: epoch 0, /data/a",
-                                            "in its place is b?start=0&end=7: epoch 0, /data/b",
+                                            "b?start=0&end=7 was committed instead of epoch 0, /data/b",
                                             "not committed: epoch 1, /data/b", "not in the plan: b"));
 }
 
 TEST(SlicesAudit, WithOtherOptionsThanTheRunSaysSo) {
     Options options = two_works();
     const std::vector<records::hdf5::SliceRow> rows{row(0, 0, 1), row(1, 0, 3)};
-    EXPECT_THAT(text_of(audit(options, {rows})), ::testing::Not(HasSubstr("none fits")));
+    EXPECT_THAT(text_of(audit(options, {rows})), ::testing::Not(HasSubstr("no slice fits")));
     options.works = {"c", "d"};
     EXPECT_THAT(text_of(audit(options, {rows})),
-                HasSubstr("none fits: give the works and options of the run"));
-    EXPECT_THAT(text_of(audit(options, {{}})), ::testing::Not(HasSubstr("none fits")));
+                HasSubstr("no slice fits the plan: give the works and options of the run"));
+    EXPECT_THAT(text_of(audit(options, {{}})), ::testing::Not(HasSubstr("no slice fits")));
 }
 
 TEST(SlicesAudit, OfSeveralPartsJudgesAllOfThem) {
