@@ -100,7 +100,8 @@ bool ran_a_list(const std::string& run_directory) {
 
 Result<records::journal::TaskOutput> kept_output(const std::string& run_directory, TaskId task) {
     if (std::filesystem::is_regular_file(run_directory))
-        return Error{ExitCode::bad_input, run_directory + " is no run directory; that of a list is LIST.wq"};
+        return Error{ExitCode::bad_input,
+                     run_directory + " is no run directory; the run directory of a list is LIST.wq"};
     const auto key = key_in_list(run_directory, task);
     auto output = records::journal::read_task_output(run_directory, task, key);
     if (!output || output->attempt != 0) return output;

@@ -207,7 +207,8 @@ Result<RunView> view_of_directory(const std::string& run_directory) {
     if (!status)
         return Error{
             ExitCode::bad_input,
-            run_directory + " is no directory of a run, and no contact file; that of a list is LIST.wq"};
+            run_directory +
+                " is no directory of a run, and no contact file; the run directory of a list is LIST.wq"};
     RunView view{run_directory, std::move(*status)};
     view.live = view.status.state == "running" && may_be_live(run_directory, view.status);
     view.age = std::chrono::microseconds(std::max<WallMicros>(wall_now() - view.status.written_us, 0));

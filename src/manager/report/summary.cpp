@@ -67,7 +67,7 @@ bool something_to_mend(const Summary& summary) {
 
 // Empty: nothing is left to do.
 std::string how_to_go_on_in(const std::string& list) {
-    return "What failed or waits is marked in the list: runtask --status " + list + "\n";
+    return "Failed and waiting lines are marked in the list: runtask --status " + list + "\n";
 }
 
 std::string how_to_go_on(const Summary& summary) {
@@ -121,7 +121,7 @@ const char* lacking(const engine::model::Outcome& outcome) {
 // Tells the user how to give the task more.
 std::string remedy_for(const manager::FailureExample& example) {
     const std::string more = lacking(example.outcome);
-    return "      to give it more, if a worker has more: " +
+    return "      to give the task more, if a worker has more: " +
            (example.line == 0 ? "--" + more
                               : "`#WQ " + more + "` above its line, or " + more + " in `#WQ-CATEGORY " +
                                     example.category + "`") +
@@ -219,7 +219,7 @@ std::string summary_text(const Summary& summary) {
     if (summary.stopped) text += std::string("The run was stopped: ") + name_of(*summary.stopped) + ".\n";
     if (summary.stopped == engine::model::StopReason::out_of_time &&
         positive(summary.stats.tasks_done - summary.stats.tasks_failed) <= summary.succeeded_earlier)
-        text += "No task succeeded: give a longer time limit (in its last minute, nothing starts).\n";
+        text += "No task succeeded: give a longer time limit (no task starts in its last minute).\n";
     if (!summary.plots.empty()) text += "Plots: " + summary.run_directory + "/plots\n";
     if (summary.outputs_truncated > 0)
         text += "Output of " + count_of(summary.outputs_truncated, "task") + " was cut at " +

@@ -116,8 +116,9 @@ Result<NodeShare> share_node(const ranks::mpi::MpiSession& session, const std::s
     NodeShare share;
     if (!fields_are(gathered->front(), shares) ||
         !fields_are(shares.at(static_cast<std::size_t>(session.node_rank())), share.slice, share.remarks))
-        return Error{ExitCode::internal,
-                     "the first rank of this node could not divide it; its message says why"};
+        return Error{
+            ExitCode::internal,
+            "the first rank of this node could not divide the node; the message of that rank says why"};
     share.offers = {static_cast<std::int64_t>(share.slice.cores.size()), share.slice.memory_mb,
                     share.slice.disk_mb, static_cast<std::int64_t>(share.slice.gpus.size())};
     return share;
