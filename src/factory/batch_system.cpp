@@ -60,7 +60,8 @@ std::vector<std::string> submit_command(const DriverOptions& options, const Subm
 }
 
 Error nonsense(const std::string& what, const std::string& text) {
-    return {ExitCode::interrupted, what + " printed what a driver must not: " + quote_for_message(text)};
+    return {ExitCode::interrupted,
+            what + " printed text that a driver must not print: " + quote_for_message(text)};
 }
 
 }  // namespace

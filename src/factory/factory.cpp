@@ -153,7 +153,7 @@ void Factory::settle_doubts(Instant now) {
         if (found)
             complain(found->empty() ? book_.gone(name) : book_.made(name, *found, now));
         else if (now < doubt.settled_from + longest_doubt)
-            say("is " + name + " there? " + found.error().message);
+            say("cannot tell whether " + name + " was submitted: " + found.error().message);
         else
             give_up(name);
     }

@@ -239,7 +239,7 @@ class Question {
     void ask() { line_->send(net::frames::TcpDialer::manager, net::messages::encode(query_)); }
     void on(const net::frames::Frame& frame) {
         const auto messages = net::messages::decode(frame.bytes);
-        if (!messages) return end(Error{ExitCode::bad_input, "what it answered cannot be read"});
+        if (!messages) return end(Error{ExitCode::bad_input, "the answer of the manager cannot be read"});
         for (const net::messages::Message& message : *messages) {
             if (const auto* refused = std::get_if<net::messages::Refused>(&message))
                 return end(Error{ExitCode::not_allowed, line_for_message(refused->why)});
@@ -251,7 +251,7 @@ class Question {
     void on(const net::messages::StatusPart& part) {
         const bool goes_on = part.next > query_.from;
         if (!take_ || (part.next != 0 && !goes_on))
-            return end(Error{ExitCode::bad_input, "what it answered cannot be read"});
+            return end(Error{ExitCode::bad_input, "the answer of the manager cannot be read"});
         take_(part.records);
         heard_ = instant_now();
         if (!goes_on) return end(net::messages::StatusReport{});

@@ -196,7 +196,7 @@ class Systems(FactoryCase):
         self.manager(["true"])
         driver = self.driver(OURS.replace('echo "$id running"', 'echo "fine, thanks"'))
         factory = self.factory("-W", 2, "--cores", 1, "--worker-start-cmd", f"read x < {self.gate('held').path}", **driver)
-        factory.wait_for_text("status printed what a driver must not: 'fine, thanks'")
+        factory.wait_for_text("status printed text that a driver must not print: 'fine, thanks'")
         self.stop(factory)
         self.kill_what_is_left()
 
@@ -272,7 +272,7 @@ class Settings(FactoryCase):
                 (["-T", "slurm", "-B", "-q\nx", "h", "1"], 64, "--batch-options: a line break is in it"),
                 (["-T", "./none", "h", "1"], 64, "'./none' cannot be executed"), (["-T", "local"], 64, "name the managers in one way"),
                 (["-T", "local", "-M", "a", "h", "1"], 64, "name the managers in one way"), (["-T", "local", "-M", "("], 64, "-M: "),
-                (["-T", "local", "h", "0"], 64, "PORT: "), (["-T", "local", "h"], 64, "a manager is HOST PORT"),
+                (["-T", "local", "h", "0"], 64, "PORT: "), (["-T", "local", "h"], 64, "give HOST and PORT of the manager"),
                 (["-T", "local", "h", "1", "-w", "5", "-W", "4"], 64, "--min-workers 5 is above --max-workers 4"),
                 (["-T", "local", "h", "1", "-W", "many"], 64, "--max-workers: "), (["-T", "local", "h", "1", "--env", "A"], 64, "--env 'A': not NAME=VALUE"),
                 (["-T", "local", "h", "1", "--mx-workers", "4"], 64, "did you mean --max-workers?"),
