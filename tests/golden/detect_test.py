@@ -123,7 +123,7 @@ class Detect(unittest.TestCase):
             ([], {"HWLOC_XMLFILE": "nowhere.xml"}, 65,
              "HWLOC_XMLFILE: 'nowhere.xml' is no topology that hwloc can read; make one with `lstopo FILE.xml`, or unset it"),
             ([], {"HWLOC_SYNTHETIC": "lots"}, 65,
-             "HWLOC_SYNTHETIC: 'lots' describes no topology; as `package:2 core:32 pu:2`, or unset it"),
+             "HWLOC_SYNTHETIC: 'lots' describes no topology; set it to, for example, `package:2 core:32 pu:2`, or unset it"),
         ):
             done = detect(*words, **variables)
             self.assertEqual((done.returncode, done.stdout, done.stderr.splitlines()[-1]), (code, "", "work_queue_worker: " + message))

@@ -41,7 +41,7 @@ class Lessened(TcpCase):
         worker.wait_for_text("it finishes its tasks, leaves, and rejoins")
         gate.open()
         self.assertEqual(manager.wait(), 0, str(manager))
-        self.assertIn("it may use 1 hardware threads now", worker.out)
+        self.assertIn("the worker may use 1 hardware threads now", worker.out)
         self.assertIn("using 1 cores", worker.out)
         self.assertEqual(self.done(), {1: 1, 2: 1, 3: 1, 4: 1})
         worker.signal(signal.SIGTERM)
@@ -54,7 +54,7 @@ class Lessened(TcpCase):
         worker = self.worker("--cores", 1, "--single-shot", "--time-scale", "0.01")
         bell.wait(1)
         self.leave_one_core(worker)
-        worker.wait_for_text("it may use 1 hardware threads now")
+        worker.wait_for_text("the worker may use 1 hardware threads now")
         self.assertIn("; its offer stays the same", worker.out)
         gate.open()
         self.assertEqual(manager.wait(), 0, str(manager))
@@ -77,7 +77,7 @@ class Lessened(TcpCase):
         worker.wait_for_text("creating workspace")
         with self.pipe_that_it_reads(worker) as pipe:  # it looks again because it noticed the change
             pipe.write(description)
-        worker.wait_for_text("it may use 1 hardware threads now")
+        worker.wait_for_text("the worker may use 1 hardware threads now")
         worker.signal(signal.SIGTERM)
         self.assertEqual(worker.wait(), 0, str(worker))
 

@@ -53,12 +53,12 @@ Allowance Allowance::of_this_process(const ControlGroupRoots& roots) {
 
 std::string what_is_less(const Allowance& before, const Allowance& now) {
     if (now.threads > 0 && now.threads < before.threads)
-        return "it may use " + std::to_string(now.threads) + " hardware threads now, " +
+        return "the worker may use " + std::to_string(now.threads) + " hardware threads now, " +
                std::to_string(before.threads) + " before";
     if (is_less(now.memory_mb, before.memory_mb))
-        return lessened("its memory", before.memory_mb, now.memory_mb, of_memory);
+        return lessened("the worker's memory", before.memory_mb, now.memory_mb, of_memory);
     if (is_less(now.cpu_quota, before.cpu_quota))
-        return lessened("its CPU time", before.cpu_quota, now.cpu_quota, of_cores);
+        return lessened("the worker's CPU time", before.cpu_quota, now.cpu_quota, of_cores);
     return {};
 }
 
@@ -222,7 +222,7 @@ std::vector<std::string> oom_event_files(const ControlGroupRoots& roots) {
 namespace {
 
 constexpr const char* way_to_delegate =
-    "start it with systemd-run --user --scope -p Delegate=yes (systemd 251 or newer)";
+    "start the program with systemd-run --user --scope -p Delegate=yes (systemd 251 or newer)";
 
 bool is_marked(const std::string& folder) {
     for (const char* name : {"user.delegate", "trusted.delegate"}) {
@@ -272,13 +272,13 @@ GroupRights group_rights(const ControlGroupRoots& roots) {
     }
     const auto own = own_group(roots);
     if (!own) {
-        rights.why = "no cgroup v2 is mounted that holds this process";
+        rights.why = "no mounted cgroup v2 holds this process";
         return rights;
     }
     const bool is_aside = std::filesystem::path(own->folder).filename() == group_of_processes;
     const std::string folder = is_aside ? parent_of(own->folder) : own->folder;
     if (!own->is_root && !is_aside && !is_marked(folder) && !is_handed_over(folder)) {
-        rights.why = "cgroup " + own->name + " is not delegated to it: " + way_to_delegate;
+        rights.why = "cgroup " + own->name + " is not delegated to this process: " + way_to_delegate;
         return rights;
     }
     if (!has_word(text_of_file(own->folder + "/cgroup.procs"), std::to_string(getpid()))) {

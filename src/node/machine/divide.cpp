@@ -100,8 +100,8 @@ std::vector<std::string> warnings(const Machine& machine, std::size_t ranks) {
     if (usable <= ranks && usable < all)
         lines.push_back(
             "uses " + std::to_string(usable) + " of " + cores_text(all) +
-            ", as mpirun, srun or taskset bound it: start with `mpirun --bind-to none` (srun: `-c` "
-            "cores, `--cpu-bind=none`) to use them all");
+            ", because mpirun, srun or taskset bound this process: to use all cores, start with `mpirun "
+            "--bind-to none` (srun: `-c` cores, `--cpu-bind=none`)");
     else if (ranks > usable)
         lines.push_back(std::to_string(ranks) + " ranks share " + cores_text(usable) +
                         ": tasks are not bound and compete; one rank per node is enough");

@@ -172,8 +172,8 @@ std::string draw_machine(const Machine& machine, const PictureStyle& style) {
     }
     return draw(layout, cells, notes, style) +
            broken_into_lines(
-               "[n] a core, by the number of its first hardware thread; (n) of which only some "
-               "threads may be used; - one that may not be used",
+               "[n] a core, by the number of its first hardware thread; (n) a core of which only "
+               "some threads may be used; - a core that may not be used",
                std::max(style.columns, least_columns));
 }
 

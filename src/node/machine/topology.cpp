@@ -51,7 +51,7 @@ Result<Machine> with_cores(const LayoutFound& found, const CpuMask& allowed, con
     machine.this_machine = found.this_machine;
     take_cores(machine, found.granted, allowed);
     machine.cores_of_machine = cores_with(found.layout, found.granted);
-    if (machine.cores.empty()) return unreadable("no core that the affinity mask allows exists");
+    if (machine.cores.empty()) return unreadable("the affinity mask allows no core of this machine");
     bound_cores(machine, found.layout.cores.size(), "machine");
     if (machine.cores_of_machine < found.layout.cores.size())
         bound_cores(machine, machine.cores_of_machine, granted_by);

@@ -146,7 +146,7 @@ Result<Topology> load_topology(const TopologySource& source) {
             quote_for_message(source.text) +
             (source.kind == Kind::xml
                  ? " is no topology that hwloc can read; make one with `lstopo FILE.xml`, or unset it"
-                 : " describes no topology; as `package:2 core:32 pu:2`, or unset it")};
+                 : " describes no topology; set it to, for example, `package:2 core:32 pu:2`, or unset it")};
 }
 
 LayoutFound read_layout(hwloc_topology_t topology) {
