@@ -172,7 +172,7 @@ class SharedList(support.Case):
         signs = self.path("tasks.sh.runtask/alive")
         os.rename(signs, signs + ".away")
         self.write("tasks.sh.runtask/alive", "")
-        run.wait_for_text("no sign of life could be given for too long")
+        run.wait_for_text("this run could not give signs of life for too long")
         os.unlink(signs)
         os.rename(signs + ".away", signs)
         self.assertEqual(run.wait(), 0, str(run))
@@ -206,7 +206,7 @@ class SharedList(support.Case):
             while not run.wait_at_most(0.2):
                 run.signal(signal.SIGINT)
             self.assertEqual(run.wait(), 75, str(run))
-            self.assertIn("not all ends are recorded: lines that ran wait again when the lease is over", run.err)
+            self.assertIn("not all ends are recorded: lines without a recorded end wait again when the lease is over", run.err)
         self.assertIn("state=interrupted\n", self.read("r/status"))
 
     def test_a_shell_with_set_u_jumps(self):
@@ -218,7 +218,7 @@ class SharedList(support.Case):
     def test_lines_that_need_what_no_worker_has_are_not_begun(self):
         self.list("true\n")
         run = self.start("--shared-list", "--disk", "900T", "tasks.sh", ranks=0)
-        run.wait_for_text("gets no lines: each needs 1 core, 921600 GB disk, and it has ")
+        run.wait_for_text("gets no lines: each line needs 1 core, 921600 GB disk, and this worker has ")
         run.signal(signal.SIGTERM)
         self.assertEqual(run.wait(), 75, str(run))
         self.assertIn("true", self.marks())
@@ -245,7 +245,7 @@ class SharedList(support.Case):
         run = self.start("--shared-list", "--once", "--cores", "2", "tasks.sh", "--listen", "--manager-only",
                          "--run-dir", "r")
         small = self.tcp_worker(run, 1)
-        run.wait_for_text("gets no lines: each needs 2 cores, and it has 1 core")
+        run.wait_for_text("gets no lines: each line needs 2 cores, and this worker has 1 core")
         large = self.tcp_worker(run, 3)
         for done in range(2):
             bell.wait(1)

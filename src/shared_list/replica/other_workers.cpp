@@ -88,8 +88,8 @@ Status OtherWorkers::refuse_taken_id(WorkerId id) {
         if (sign.worker != id || !sign.lives()) continue;
         return Error{ExitCode::usage, "worker " + worker + " of " + store_.name() + " gave a sign of life " +
                                           format_duration(sign.age) +
-                                          " ago: choose another id; if it is gone: --release " + worker +
-                                          " --force"};
+                                          " ago: choose another id; if that worker is gone, run --release " +
+                                          worker + " --force"};
     }
     return success();
 }

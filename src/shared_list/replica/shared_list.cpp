@@ -191,9 +191,9 @@ Result<bool> SharedList::adopt(const Answer& answer) {
         copy_.lose();
     }
     if (made && *made && merged->made_again > unwritten->edits.size())
-        say_(store_.name() + " was edited while workers marked it; made again: " +
+        say_(store_.name() + " was edited while workers marked it; restored: " +
              count_of(merged->made_again - unwritten->edits.size(), "mark") +
-             " that the editor had undone (use --lock to edit)");
+             " that the editor had removed (use --lock to edit)");
     return made;
 }
 
@@ -202,10 +202,11 @@ Result<std::uint64_t> SharedList::waiting_again(const text::Merged& merged) {
     if (!merged.is_too_old) return std::uint64_t{0};
     catch_up();
     if (copy_.is_current()) return text::waiting_again(copy_.list(), merged.list);
-    return Error{ExitCode::bad_input,
-                 store_.name() +
-                     " was replaced by an old copy, and it is not known which of its lines have run since. "
-                     "Workers that run put the list back: try again; or end them all, if the copy is right"};
+    return Error{
+        ExitCode::bad_input,
+        store_.name() +
+            " was replaced by an old copy, and it is not known which of its lines have run since. "
+            "Running workers restore the list: try again; if the copy is right, end all workers instead"};
 }
 
 // The list becomes again what we know of it.

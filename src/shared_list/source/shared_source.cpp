@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <future>
 
+#include "base/units.h"
+
 namespace wq::shared_list::source {
 
 namespace {
@@ -133,9 +135,8 @@ void SharedSource::end_lapsed(manager::Manager& manager, engine::model::Now now)
     }
     if (lost.empty()) return;
     say_(name_ +
-         ": no sign of life could be given for too long: lines that run are killed, since others may "
-         "take them: " +
-         std::to_string(lost.size()));
+         ": this run could not give signs of life for too long: " + count_of(lost.size(), "running line") +
+         (lost.size() == 1 ? " is" : " are") + " killed, since other workers may take over");
     for (const std::uint64_t ticket : lost) {
         forget(ticket, manager, now);
         events_.emplace_back(LineEnded{ticket, text::TryEnd::lost, 0, {}});
@@ -148,8 +149,8 @@ void SharedSource::joined(const records::journal::WorkerRecord& record) {
                                  ? record.host + " rank " + std::to_string(record.rank)
                                  : record.host + " " + record.address;
     if (jobs <= 0)
-        return say_(name + " gets no lines: each needs " + engine::model::describe(shape_.needs) +
-                    ", and it has " + engine::model::describe(record.offers));
+        return say_(name + " gets no lines: each line needs " + engine::model::describe(shape_.needs) +
+                    ", and this worker has " + engine::model::describe(record.offers));
     events_.emplace_back(SeatJoined{record.worker, name, static_cast<std::uint32_t>(jobs)});
 }
 
@@ -181,8 +182,9 @@ Result<bool> SharedSource::close(const std::function<bool()>& gives_up) {
         if (!gives_up()) continue;
         // It cannot be stopped, and uses nothing of this object: it goes with the process.
         (void)thread_.release();
-        return Error{ExitCode::interrupted,
-                     name_ + ": not all ends are recorded: lines that ran wait again when the lease is over"};
+        return Error{ExitCode::interrupted, name_ +
+                                                ": not all ends are recorded: lines without a recorded end "
+                                                "wait again when the lease is over"};
     }
     say_all();
     return answer.get();

@@ -58,7 +58,8 @@ constexpr std::string_view get_permission =
 
 constexpr std::array helper_words{
     HelperWord{"directory", "FILE is a directory", "name a file, the list of tasks", ExitCode::bad_input},
-    HelperWord{"nolist", "there is no list FILE", "a worker would make it", ExitCode::bad_input},
+    HelperWord{"nolist", "there is no list FILE", "check the name (a worker would make the list)",
+               ExitCode::bad_input},
     HelperWord{"unreadable", "cannot read FILE", "get permission to read it", ExitCode::not_allowed},
     HelperWord{"special", "FILE is no regular file", "name a file, the list of tasks", ExitCode::bad_input},
     HelperWord{"missing", "the folder of FILE does not exist", "make it first", ExitCode::bad_input},
@@ -85,7 +86,7 @@ constexpr std::array helper_words{
     HelperWord{"halfway", "cannot complete a change of FILE",
                "its records are stored: make room on that disk, or get write permission",
                ExitCode::unreachable},
-    HelperWord{"look", "cannot see how FILE is", "check `stat` at the master, or what killed it",
+    HelperWord{"look", "cannot inspect FILE", "check `stat` at the master, or what killed it",
                ExitCode::unreachable},
     HelperWord{"unfinished", "cannot complete FILE",
                "all of it is in FILE.runtask/in_place.*: make room on that disk", ExitCode::unreachable},

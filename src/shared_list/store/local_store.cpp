@@ -182,7 +182,8 @@ Status find_list(const Paths& paths, const std::string& name) {
     const std::string shown = line_for_message(name, 400);
     const auto found = stat_of(paths.file);
     if (!found && (errno == ENOENT || errno == ENOTDIR))
-        return Error{ExitCode::bad_input, "there is no list " + shown + "; a worker would make it"};
+        return Error{ExitCode::bad_input,
+                     "there is no list " + shown + "; check the name (a worker would make the list)"};
     if (found && !S_ISREG(found->st_mode))
         return Error{ExitCode::bad_input, shown + " is no regular file; name a file, the list of tasks"};
     const Descriptor list(::open(paths.file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
