@@ -15,7 +15,8 @@ std::uint64_t Questions::ask(std::string what) {
 }
 
 Result<std::string> Questions::answer_to(std::uint64_t question, std::optional<Instant> until) {
-    if (is_child()) return Error{ExitCode::unreachable, "a child of fork() cannot read what is elsewhere"};
+    if (is_child())
+        return Error{ExitCode::unreachable, "a child of fork() cannot ask the process that has the works"};
     std::unique_lock lock(mutex_);
     Asked& asked = asked_.at(question);
     const auto is_over = [&] { return asked.answer || failure_; };

@@ -192,7 +192,7 @@ void Taker::on(net::frames::Transport& line, const net::frames::Arrival& arrival
     }
     if (const auto* left = std::get_if<net::frames::Left>(&arrival)) return fail(left->why);
     const auto message = decode(std::get<net::frames::Frame>(arrival).bytes);
-    if (!message) return fail("it sent what cannot be read");
+    if (!message) return fail("a message of the queue cannot be read");
     std::visit([&](const auto& known) { take(line, known); }, *message);
 }
 

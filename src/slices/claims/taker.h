@@ -204,7 +204,7 @@ class Taker {
     void take(net::frames::Transport& line, const SealClosed& closed);
     template <class NotForUs>
     void take(net::frames::Transport&, const NotForUs&) {
-        fail("it sent what only others send");
+        fail("the queue sent a message of the wrong kind");
     }
 
     TakerOptions options_;

@@ -87,7 +87,7 @@ std::uint64_t mixed(std::uint64_t one, std::uint64_t other) {
 }
 
 Result<Order> Order::make(const OrderOptions& options) {
-    if (options.slices == 0) return Error{ExitCode::usage, "there is nothing to hand out"};
+    if (options.slices == 0) return Error{ExitCode::usage, "there are no slices"};
     if (options.epochs == 0) return Error{ExitCode::usage, "the number of epochs is 0; it is at least 1"};
     if (options.slices > Permutation::largest / options.epochs)
         return Error{ExitCode::usage, "too many slices: " + std::to_string(options.slices) + " in each of " +
@@ -208,7 +208,8 @@ void Plan::add(Pieces pieces) {
 Result<Plan> Plan::make(std::vector<Source> sources, Cut cut, std::int64_t slices) {
     if (const Status good = check(sources); !good) return good.error();
     if (cut != Cut::whole && slices < 1)
-        return bad("num_slices is " + std::to_string(slices) + "; it is at least 1, or none for whole works");
+        return bad("num_slices is " + std::to_string(slices) +
+                   "; give at least 1, or leave it out for whole works");
     std::vector<std::uint64_t> records;
     std::uint64_t all = 0;
     std::uint64_t with_records = 0;
@@ -226,7 +227,7 @@ Result<Plan> Plan::make(std::vector<Source> sources, Cut cut, std::int64_t slice
                    count_of(all, "record"));
     if (cut == Cut::total && wanted < with_records)
         return bad("num_slices is " + std::to_string(slices) + ", but there are " +
-                   count_of(with_records, "work") + " to cut, and each is one slice at least");
+                   count_of(with_records, "work") + " to cut, and each needs at least one slice");
     const std::vector<std::uint64_t> counts =
         cut == Cut::total ? apportion(records, wanted) : std::vector<std::uint64_t>(records.size(), 1);
     Plan plan(std::move(sources));

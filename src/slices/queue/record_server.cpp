@@ -33,10 +33,9 @@ std::size_t records_of_answer(std::uint64_t bytes, std::uint64_t size) {
 }
 
 Error too_large(const std::string& what, std::uint64_t bytes) {
-    return {ExitCode::bad_input,
-            what + " have " + format_size(static_cast<std::int64_t>(bytes)) +
-                ", too many for a worker that does not have the file; they travel up to " +
-                format_size(static_cast<std::int64_t>(most_record_bytes))};
+    return {ExitCode::bad_input, what + " have " + format_size(static_cast<std::int64_t>(bytes)) +
+                                     ": a worker without the file gets records of at most " +
+                                     format_size(static_cast<std::int64_t>(most_record_bytes))};
 }
 
 Error no_work(const Slice& slice) {

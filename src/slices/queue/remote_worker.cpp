@@ -207,7 +207,7 @@ class RemoteReader final : public sources::RecordReader {
         const auto answer = giver_->answer_to(*std::exchange(asked_, std::nullopt));
         auto some = answer ? records_of(*answer) : answer.error();
         if (some && some->size > 0 && !fits(*some))
-            some = Error{ExitCode::bad_input, "what came of " + key_prefix() + " cannot be read"};
+            some = Error{ExitCode::bad_input, "the records received for " + key_prefix() + " cannot be read"};
         if (!some) wrong_ = some.error();
         if (!some || some->size == 0) return;
         ask_on();
@@ -282,7 +282,7 @@ Result<std::unique_ptr<sources::RecordReader>> RemoteRecords::open(const Slice& 
     if (is_here(slice, *found)) return open_here(slice, as, found->whereabouts);
     std::call_once(said_, [&] {
         say_("records of " + line_for_message(slice.work) +
-             " come from rank 0: its file is not here, or is another one");
+             " come from rank 0: the file is not here, or differs from the file of rank 0");
     });
     const std::uint64_t reader = ++readers_;
     const auto opened = ask(*giver_, OpenReader{reader, slice, as});

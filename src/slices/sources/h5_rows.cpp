@@ -66,8 +66,9 @@ Result<H5Rows> H5Rows::open(const H5Name& name, const std::optional<SourceStamp>
     if (const Status chunks = rows.find_chunks(name.dataset); !chunks) return chunks.error();
     if (planned) {
         if (planned->growing && rows.open_before_ && rows.rows() < planned->records)
-            return rows.refused("this program has it open since it had " + count_of(rows.rows(), "row") +
-                                ", and sees later ones only when it has closed it");
+            return rows.refused("this program opened the file when the dataset had " +
+                                count_of(rows.rows(), "row") +
+                                "; close all readers of the file to see later rows");
         if (const Status same = check_unchanged(rows.name_, *planned, rows.stamp_); !same)
             return same.error();
     }

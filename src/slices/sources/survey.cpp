@@ -57,7 +57,7 @@ struct Words {
         std::string why;
         const bool sound = fields_are(bytes, words.digest, code, why, words.found);
         if (code != to_int(ExitCode::ok)) words.status = Error{static_cast<ExitCode>(code), why};
-        if (!sound) words.status = Error{ExitCode::internal, "what it has found cannot be read"};
+        if (!sound) words.status = Error{ExitCode::internal, "its findings cannot be read"};
         return words;
     }
 };
@@ -256,7 +256,7 @@ Result<Survey> survey(const std::vector<std::string>& works, const SurveyOptions
         for (std::size_t n = rank; n < works.size(); n += looked->size()) get_fields(in, found[n]);
         if (!in.at_end())
             return Error{ExitCode::internal,
-                         "what rank " + std::to_string(rank) + " has found cannot be read"};
+                         "the findings of rank " + std::to_string(rank) + " cannot be read"};
     }
     Survey all;
     all.are_files = options.must_exist.value_or(look_like_files(works, found));

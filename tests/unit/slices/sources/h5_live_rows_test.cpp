@@ -87,8 +87,8 @@ TEST(H5LiveRows, AreReadWhileAnotherProgramWritesThem) {
     all.records = 11;
     EXPECT_EQ(
         why_not(name, all),
-        "...: this program has it open since it had 5 rows, and sees later ones only when it has closed "
-        "it");
+        "...: this program opened the file when the dataset had 5 rows; close all readers of the file to "
+        "see later rows");
     { const H5Rows closed = std::move(*rows); }
     auto ended = rows_of(name, all);
     ASSERT_TRUE(ended) << ended.error().message;
