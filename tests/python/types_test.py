@@ -138,7 +138,11 @@ def test_the_stub_is_what_the_module_says(monkeypatch):
     monkeypatch.syspath_prepend(str(SOURCE / "packaging"))
     import stub
 
-    assert stub.FILE.read_text() == stub.text_of(_core), f"PYTHONPATH={PACKAGE} {sys.executable} {stub.__file__}  # writes it again"
+    text = stub.FILE.read_text()
+    by = re.search(r"by pybind11 ([\d.]+)\.\n", text)[1]
+    if by != _core._pybind11:
+        pytest.skip(f"SKIP: the stub is written by pybind11 {by}, the module is made by {_core._pybind11}")
+    assert text == stub.text_of(_core), f"PYTHONPATH={PACKAGE} {sys.executable} {stub.__file__}  # writes it again"
 
 
 def test_programs_find_the_types():

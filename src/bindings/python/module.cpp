@@ -19,6 +19,8 @@ void bind_jobs(py::module_& module);
 void bind_all(py::module_& module, const char* version) {
     module.doc() = "The engine behind work_queue. Use that package instead.";
     module.attr("version") = version;
+    module.attr("_pybind11") =
+        PYBIND11_TOSTRING(PYBIND11_VERSION_MAJOR) "." PYBIND11_TOSTRING(PYBIND11_VERSION_MINOR);
     py::register_exception<SetupError>(module, "SetupError", PyExc_RuntimeError);
     // The signature of a function names only types that are bound before it.
     bind_queue(module);

@@ -10,9 +10,8 @@ import pathlib
 import re
 
 FILE = pathlib.Path(__file__).resolve().parents[1] / "work_queue" / "_core.pyi"
-COMMAND = "PYTHONPATH=BUILD/python python3 src/bindings/python/packaging/stub.py"
-HEAD = f"""\
-# The names of the C++ module, for type checkers. Written by: {COMMAND}
+HEAD = """\
+# The names of the C++ module, for type checkers. Written by src/bindings/python/packaging/stub.py, by pybind11 {}.
 from typing import Any, Callable
 
 from .task import Path, Task as _Task
@@ -103,8 +102,8 @@ def class_lines(kind):
 
 
 def text_of(module):
-    """The whole stub."""
-    parts = [HEAD]
+    """The whole stub. Versions of pybind11 write types differently."""
+    parts = [HEAD.format(module._pybind11)]
     for name, member in sorted(vars(module).items()):
         if name.startswith("_"):
             continue

@@ -1,4 +1,4 @@
-# The names of the C++ module, for type checkers. Written by: PYTHONPATH=BUILD/python python3 src/bindings/python/packaging/stub.py
+# The names of the C++ module, for type checkers. Written by src/bindings/python/packaging/stub.py, by pybind11 2.10.
 from typing import Any, Callable
 
 from .task import Path, Task as _Task
