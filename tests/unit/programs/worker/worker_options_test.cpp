@@ -83,9 +83,9 @@ TEST(WorkerOptions, WhatNoMachineHasIsRefused) {
     EXPECT_FALSE(parse_worker({"h", "1", "--cores", "1000000"}));
     EXPECT_FALSE(parse_worker({"h", "1", "--memory", "2000P"}));
     EXPECT_EQ(parse_worker({"h", "1", "--feature", "function:f"}).error().message,
-              "--feature 'function:f': only workers of programs have functions, and they announce them "
-              "themselves; try "
-              "--help");
+              "--feature 'function:f': workers of programs announce their functions themselves; no other "
+              "worker has "
+              "functions; try --help");
     EXPECT_EQ(work({"h", "1", "--memory", "1000P"}).memory_mb, std::int64_t{1000} << 30);
 }
 
