@@ -282,6 +282,7 @@ RankParts& whole(MpiSession::Parts& parts) {
 
 MpiSession::MpiSession(MpiOptions options) : MpiSession(Functions(), std::move(options)) {}
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the other constructor moves its options here
 MpiSession::MpiSession(const Functions& functions, MpiOptions options) {
     auto parts = std::make_unique<RankParts>();
     try {

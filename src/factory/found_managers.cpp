@@ -277,7 +277,7 @@ int milliseconds_until(Instant until) {
 }
 
 // Until all have answered, nothing came for `limit`, or `stop` is readable. The answers, in their order.
-std::vector<Answer> await(std::vector<std::unique_ptr<Question>> questions, Duration limit, int stop) {
+std::vector<Answer> await(const std::vector<std::unique_ptr<Question>>& questions, Duration limit, int stop) {
     Error missing{ExitCode::unreachable, "it did not answer within " + format_duration(limit)};
     for (;;) {
         std::vector<pollfd> descriptors{{stop, POLLIN, 0}};
@@ -306,7 +306,7 @@ std::vector<Answer> ask_status(const std::vector<net::frames::TcpDialOptions>& m
     std::vector<std::unique_ptr<Question>> questions;
     for (const net::frames::TcpDialOptions& manager : managers)
         questions.push_back(std::make_unique<Question>(manager, net::messages::StatusOf::shapes, nullptr));
-    return await(std::move(questions), limit, stop);
+    return await(questions, limit, stop);
 }
 
 std::vector<Status> ask_listing(
@@ -317,7 +317,7 @@ std::vector<Status> ask_listing(
         questions.push_back(std::make_unique<Question>(
             managers[n], what, [&take, n](const std::string& records) { take(n, records); }));
     std::vector<Status> ends;
-    for (const Answer& answer : await(std::move(questions), limit, -1))
+    for (const Answer& answer : await(questions, limit, -1))
         ends.push_back(answer ? success() : Status(answer.error()));
     return ends;
 }

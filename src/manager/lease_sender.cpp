@@ -108,7 +108,7 @@ void LeaseSender::prepare(const Link& link, engine::model::Lease& action, net::m
     const TaskId task = action.task;
     const WorkerId worker = action.worker;
     const Attempt attempt = action.attempt;
-    held_[task] = {worker, std::move(lease), std::move(action), std::move(text.memory)};
+    held_[task] = {worker, std::move(lease), action, std::move(text.memory)};
     transfers_->prepare(
         worker, task, attempt, on_platform(std::move(text.files), link.record->os, link.record->arch),
         [this, task](const files::transfers::FileTransfers::Prepared& result) { prepared(task, result); });

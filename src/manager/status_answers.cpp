@@ -58,7 +58,7 @@ void StatusAnswers::ask_plainly(Link& link, std::string_view question) {
     ask(link, link.plain_query);
 }
 
-void StatusAnswers::answer_plainly(Link& link, net::messages::StatusPart part) {
+void StatusAnswers::answer_plainly(Link& link, const net::messages::StatusPart& part) {
     std::string text;
     if (link.plain_query.from == 0) {
         if (link.by_http) text = net::frames::plain_head("200 OK", "text/plain; charset=utf-8");

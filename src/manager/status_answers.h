@@ -42,7 +42,7 @@ class StatusAnswers {
 
   private:
     void answer(Link& link, const net::messages::StatusQuery& query);
-    void answer_plainly(Link& link, net::messages::StatusPart part);
+    void answer_plainly(Link& link, const net::messages::StatusPart& part);
     void end_plainly(Link& link, std::string last);
 
     Links& links_;

@@ -8,7 +8,9 @@ namespace wq::manager {
 
 void TicketServer::left(const std::string& host, std::int64_t cores) {
     const auto found = cores_.find(host);
-    if (found != cores_.end() && (found->second -= cores) <= 0) cores_.erase(found);
+    if (found == cores_.end()) return;
+    found->second -= cores;
+    if (found->second <= 0) cores_.erase(found);
 }
 
 net::messages::SealedBatch TicketServer::open(const engine::model::Seal& seal) {

@@ -114,8 +114,10 @@ files::trees::Trouble WorkerFiles::Sandbox::check() const {
 }
 
 bool WorkerFiles::Sandbox::make(const Store& store, files::trees::Trouble& trouble) {
-    if ((trouble = check())) return true;
-    if ((trouble = store.trouble)) return false;
+    trouble = check();
+    if (trouble) return true;
+    trouble = store.trouble;
+    if (trouble) return false;
     const std::string here =
         store.folder + "/t." + std::to_string(key.first.value() + 1) + "." + std::to_string(key.second);
     remove_tree(AT_FDCWD, here);

@@ -49,6 +49,7 @@ std::unique_ptr<PyRanks> make_ranks(bool manager_only, const Text& launcher) {
 }
 
 int serve(PyRanks& ranks) {
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it lives while another thread replaces it
     const std::shared_ptr<MpiSession> session = ranks.session();
     const py::gil_scoped_release others_run;
     return session->serve();

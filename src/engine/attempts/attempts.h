@@ -53,6 +53,7 @@ class Hooks {
     // outcome.
     virtual bool exhausted(TaskId /*task*/, Outcome& /*outcome*/) const { return false; }
     // The task ended because Attempted::kill_ordered was set.
+    // NOLINTNEXTLINE(performance-unnecessary-value-param): policies move the outcome on
     virtual void killed_as_slow(TaskId /*task*/, Outcome /*outcome*/) const {}
     // The task failed finally.
     virtual void failed(TaskId /*task*/) const {}

@@ -381,6 +381,12 @@ std::optional<std::string> WorkerTable::audit() const {
                 return "an order of the workers is not of their number";
     }
     if (indexed != available || by_heard_.size() != judged) return "an index of the workers is too large";
+    if (total != total_ || committed != committed_ || busy != busy_ || queued != queued_)
+        return "the sums of the workers are wrong";
+    return audit_hosts_and_offers();
+}
+
+std::optional<std::string> WorkerTable::audit_hosts_and_offers() const {
     std::map<Offer, std::uint64_t> offers;
     std::map<std::string, std::size_t> hosts;  // how many of its workers get tasks
     for (const auto& [id, worker] : workers_) {
@@ -397,8 +403,6 @@ std::optional<std::string> WorkerTable::audit() const {
     if (hosts.size() != hosts_.size() || hosts_available != hosts_available_)
         return "the count of hosts is wrong";
     if (offers != offers_) return "the offers of the workers are wrong";
-    if (total != total_ || committed != committed_ || busy != busy_ || queued != queued_)
-        return "the sums of the workers are wrong";
     return std::nullopt;
 }
 

@@ -185,6 +185,7 @@ class WorkerTable {
     std::optional<std::string> audit() const;
 
   private:
+    std::optional<std::string> audit_hosts_and_offers() const;
     template <class Change>
     void move(Worker& worker, Change&& change);
     void use(Worker& worker, const Resources& used);

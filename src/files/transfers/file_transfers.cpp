@@ -6,7 +6,7 @@
 
 namespace wq::files::transfers {
 
-FileTransfers::FileTransfers(Background& background, TellWorker tell,
+FileTransfers::FileTransfers(Background& background, const TellWorker& tell,
                              std::function<void(const Transfer&)> each)
     : jobs_(background),
       tally_(std::move(each)),
@@ -14,6 +14,7 @@ FileTransfers::FileTransfers(Background& background, TellWorker tell,
       inputs_(jobs_, tally_, tell),
       outputs_(jobs_, tally_, tell) {}
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): drop() may free what a reference refers to
 void FileTransfers::prepare(WorkerId worker, TaskId task, Attempt attempt,
                             std::shared_ptr<const trees::TaskFiles> files,
                             std::function<void(const Prepared&)> then) {

@@ -43,7 +43,7 @@ Result<std::unique_ptr<Runner>> Runner::start(PoolOptions options, int interrupt
     }
 }
 
-Runner::Runner(PoolOptions options) : pool_(options), count_(options.count) {
+Runner::Runner(const PoolOptions& options) : pool_(options), count_(options.count) {
     if (!bell_.valid() || !alarm_.valid())
         throw std::runtime_error(std::string("cannot make an event descriptor: ") + std::strerror(errno));
 }

@@ -133,7 +133,7 @@ class Runner {
   private:
     using Key = std::pair<TaskId, Attempt>;
 
-    explicit Runner(PoolOptions options);
+    explicit Runner(const PoolOptions& options);
     Status wait_for_name(int interrupt);
     void work();
     void take_orders(Instant now);

@@ -55,17 +55,15 @@ std::size_t ResultQueue::expected() const {
 }
 
 void ResultQueue::add(Finished result) {
-    {
-        const std::lock_guard lock(mutex_);
-        const bool is_last = --expected_ == 0;
-        const bool counts = result.outcome != Outcome::not_run && result.metadata.session == session_;
-        if (counts) results_.push_back(std::move(result));
-        if (is_last)
-            filled_.notify_all();
-        else if (counts)
-            filled_.notify_one();
-        if (counts) return;
-    }
+    std::unique_lock lock(mutex_);
+    const bool is_last = --expected_ == 0;
+    const bool counts = result.outcome != Outcome::not_run && result.metadata.session == session_;
+    if (is_last)
+        filled_.notify_all();
+    else if (counts)
+        filled_.notify_one();
+    if (counts) return results_.push_back(std::move(result));
+    lock.unlock();
     result.drop();
 }
 

@@ -315,7 +315,10 @@ class Value {
     explicit Value(const Json* there) : there_(there) {}
     const Json& operator*() const { return there_ != nullptr ? *there_ : made_; }
     const Json* operator->() const { return &**this; }
-    Json take() && { return there_ != nullptr ? *there_ : std::move(made_); }
+    Json take() && {
+        if (there_ != nullptr) return *there_;
+        return std::move(made_);
+    }
     // A part of it.
     Value part(const Json& inner) const { return there_ != nullptr ? Value(&inner) : Value(Json(inner)); }
 
@@ -696,7 +699,7 @@ class Evaluation {
 
     static Result<Value> of_path(const Json& value, bool base) {
         if (!value.is_string()) return no_type("basename() or dirname()", value);
-        const std::string path = value.text();
+        const std::string& path = value.text();
         const std::size_t slash = path.rfind('/');
         if (slash == std::string::npos) return Value(Json(base ? path : "."));
         return Value(Json(base ? path.substr(slash + 1) : slash == 0 ? "/" : path.substr(0, slash)));

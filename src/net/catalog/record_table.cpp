@@ -84,6 +84,7 @@ void RecordTable::store_record(const std::string& key, const std::string& name, 
     make_room();
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): both are moved into the map
 void RecordTable::insert(Place place, const std::string& address, Entry entry) {
     const auto at = by_order_.emplace(std::move(place), std::move(entry)).first;
     Entry& made = at->second;

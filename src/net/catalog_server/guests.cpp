@@ -19,7 +19,7 @@ std::string neighbours_of(const std::string& address) {
     return std::string(text.data()) + "/64";
 }
 
-void Guests::add(std::shared_ptr<Guest> guest, Instant deadline) {
+void Guests::add(const std::shared_ptr<Guest>& guest, Instant deadline) {
     guest->inside = true;
     guest->neighbours = neighbours_of(guest->address);
     guest->place = by_age_.insert(by_age_.end(), guest);
@@ -71,6 +71,7 @@ void Guests::make_room(std::size_t GuestCounts::*what) {
     }
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): remove() frees the pointer in the list
 void Guests::dismiss(std::shared_ptr<Guest> guest) {
     remove(*guest);
     guest->leave();

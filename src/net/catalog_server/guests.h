@@ -39,7 +39,7 @@ class Guests {
     explicit Guests(GuestCounts most) : most_(most) {}
 
     // A silent one.
-    void add(std::shared_ptr<Guest> guest, Instant deadline);
+    void add(const std::shared_ptr<Guest>& guest, Instant deadline);
     void remove(Guest& guest);
     // `guest` has done a step, has until `deadline` for the next, and holds so many bytes.
     void is_silent(Guest& guest, Instant deadline, std::size_t bytes);

@@ -282,7 +282,7 @@ Result<std::unique_ptr<Registration>> register_manager(const std::string& folder
                      "a manager's name needs at least one letter, and no control characters"};
     if (Status made = make_folder(folder); !made) return made.error();
     // If no worker ever looks, nobody else would remove old entries.
-    go_through(folder, stale_entry, [](Listing) {});
+    go_through(folder, stale_entry, [](const Listing&) {});
     // Several managers of one process and name have different ports.
     const std::string path = folder + "/" + escaped(contact.name) + "-" + escaped(contact.host) + "-" +
                              std::to_string(contact.pid) + "-" + std::to_string(contact.port) + suffix;

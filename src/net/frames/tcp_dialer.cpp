@@ -285,7 +285,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
         give_up({someone_refused_ ? ExitCode::not_allowed : ExitCode::unreachable, lines()});
     }
 
-    void give_up(Error why) {
+    void give_up(const Error& why) {
         {
             std::lock_guard lock(mutex_);
             failure_ = why;

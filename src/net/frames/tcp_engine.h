@@ -28,6 +28,7 @@ class TcpEngineUser {
     // `peer`: set if the link had join()ed; its Left is already delivered.
     virtual void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) = 0;
     // It asks in plain text: join_asker() lets it. By default, nobody does.
+    // NOLINTNEXTLINE(performance-unnecessary-value-param): a listener moves the question on
     virtual void on_question(TcpLink&, std::string) {}
     virtual void on_tick(TcpLink&) {}  // at least once a second, unless that was late
     virtual void on_stop() = 0;        // create no more links

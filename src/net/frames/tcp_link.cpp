@@ -127,7 +127,7 @@ bool TcpLink::act_on(LinkReader::Heard heard) {
     }
     if (begins && state_ != State::open) return false;  // the owner did not want it
     if (!heard.failure) return true;
-    end(std::move(*heard.failure));
+    end(*heard.failure);
     return false;
 }
 
@@ -268,7 +268,7 @@ void TcpLink::break_off(const std::exception& why) noexcept {
     vanish();
 }
 
-void TcpLink::end(Error why) {
+void TcpLink::end(const Error& why) {
     if (state_ == State::gone) return;
     const auto self = shared_from_this();  // the owner may release us
     const State before = state_;

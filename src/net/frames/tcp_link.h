@@ -55,7 +55,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     void send(std::string frame);  // only when ready
     void flush();                  // after one or more send()
     void close();                  // frames sent before still leave; on_end is not called any more
-    void end(Error why);           // as if the peer had ended it; on_end is called
+    void end(const Error& why);    // as if the peer had ended it; on_end is called
     void admit();                  // removes the limit for unauthenticated peers: the limits of the options
                                    // hold
     void drop(const Error& why,

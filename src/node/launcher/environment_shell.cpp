@@ -159,7 +159,7 @@ std::string EnvironmentShell::go_word() const {
            std::to_string(lane_->order.serial);
 }
 
-void EnvironmentShell::write_script(std::string text) {
+void EnvironmentShell::write_script(const std::string& text) {
     script_text_ += text;
     on_script_room();
 }

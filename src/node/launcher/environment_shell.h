@@ -76,7 +76,7 @@ class EnvironmentShell {
     std::string go_word() const;
     void try_again(std::string reason);
     void give_up(StartProblem problem);
-    void write_script(std::string text);
+    void write_script(const std::string& text);
     void on_line(const std::string& line);
     EnvironmentOutput take_output(int exit_code);
 

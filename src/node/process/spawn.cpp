@@ -16,6 +16,7 @@
 
 // glibc's internal name of clone(). It bypasses the sanitizers' wrappers, which keep the argument on the
 // caller's stack.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" int __clone(int (*)(void*), void*, int, void*, ...) noexcept;
 
 namespace wq::node::process {

@@ -15,6 +15,7 @@ namespace wq::programs::factory {
 
 namespace {
 
+// NOLINTNEXTLINE(readability-function-size): a table
 OptionTable options_of(FactoryCommand& command) {
     return {
         {group, "The managers"},

@@ -51,7 +51,7 @@ class Rehearsal : public net::frames::Transport {
   private:
     static void print(const net::messages::Hello& worker, const net::messages::Lease& lease) {
         std::printf("task %llu\tworker %u on %s\t%s\t%s\n",
-                    static_cast<unsigned long long>(lease.task.value() + 1), *worker.rank,
+                    static_cast<unsigned long long>(lease.task.value()) + 1, *worker.rank,
                     worker.host.c_str(), engine::model::describe(lease.give).c_str(), lease.text.c_str());
     }
     std::vector<net::messages::Hello> workers_;

@@ -62,6 +62,7 @@ Command status_command(const Given& given) {
     return command;
 }
 
+// NOLINTNEXTLINE(readability-function-size): a table
 OptionTable options_of(RunOptions& run) {
     return {
         {group, "Tasks"},

@@ -190,7 +190,7 @@ void Worker::begin(const shared_list::text::Choice& choice) {
     running_.begin(choice);
 }
 
-void Worker::on(EnvironmentLineEnded event) {
+void Worker::on(const EnvironmentLineEnded& event) {
     if (running_.end_environment(event.answer) == RunningLines::Waiter::none) plan_move(event.answer);
 }
 

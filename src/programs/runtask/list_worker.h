@@ -49,7 +49,7 @@ class Worker {
     // Of lines.
     bool has_room() const;
     void begin(const shared_list::text::Choice& choice);
-    void on(EnvironmentLineEnded event);
+    void on(const EnvironmentLineEnded& event);
     void on(ShellLeft event);
     void on(TaskEnded event);
     void on_nothing_to_take(Instant now);

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t longest_regex = 1000;
 
+// NOLINTNEXTLINE(readability-function-size): a table
 OptionTable options_of(WorkerCommand& command) {
     return {
         {group, "The manager"},

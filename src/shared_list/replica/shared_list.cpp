@@ -286,7 +286,7 @@ std::string SharedList::line_of(const Record& record) const {
 }
 
 // copy_.list() already has the change. False: others were faster; what they did is in refused_.
-Result<bool> SharedList::make_change(Request request) {
+Result<bool> SharedList::make_change(const Request& request) {
     const std::string before = known_.file;
     auto answer = exchange(request);
     if (!answer) return answer.error();

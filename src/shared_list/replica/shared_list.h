@@ -120,7 +120,7 @@ class SharedList {
     text::Record record(std::vector<text::Edit> edits);
     std::string line_of(const text::Record& record) const;
     void rewrite_if_due(Request& request);
-    Result<bool> make_change(Request request);
+    Result<bool> make_change(const Request& request);
     bool was_made(const Pending& sent) const;
     enum class Log : std::uint8_t { keep, empty };
     Status write_now(Log log);

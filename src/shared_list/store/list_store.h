@@ -146,6 +146,7 @@ class ListStore {
     virtual Result<std::vector<Sign>> signs() = 0;
 
     // `given`: called when signs were written again; they are not older than this.
+    // NOLINTNEXTLINE(performance-unnecessary-value-param): stores keep the function
     virtual void on_signs(std::function<void(Instant)> given) { (void)given; }
 
     virtual Result<MasterTime> time() = 0;
