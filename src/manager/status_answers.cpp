@@ -36,8 +36,8 @@ void StatusAnswers::answer(Link& link, const net::messages::StatusQuery& query) 
         links_.remove(link.key);
         return;
     }
-    net::messages::StatusPart part = lister_->part(query.what, query.from);
-    if (link.asks_plainly) return answer_plainly(link, std::move(part));
+    const net::messages::StatusPart part = lister_->part(query.what, query.from);
+    if (link.asks_plainly) return answer_plainly(link, part);
     if (part.next != 0) return links_.send_message(link, part);
     links_.close(link, part);
     links_.remove(link.key);

@@ -23,7 +23,7 @@ void bind_method(pybind11::class_<Class>& to, const char* name, Function functio
                  const Parameter&... parameters) {
     pybind11::options options;
     options.disable_function_signatures();
-    const std::string head = (std::string(name) + "(self" + ... + shown(parameters));
+    const std::string head = ((std::string(name) + "(self") + ... + shown(parameters));
     to.def(name, std::move(function), (head + ")\n--\n\n" + doc).c_str(), parameters...);
 }
 

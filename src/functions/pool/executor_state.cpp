@@ -99,11 +99,6 @@ void ExecutorState::end_call() {
     changed_.notify_all();
 }
 
-bool ExecutorState::has_call() const {
-    const std::lock_guard lock(mutex_);
-    return has_call_;
-}
-
 void ExecutorState::wait_for_end_of_call(Instant until) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, until - instant_now(), [this] { return !has_call_; });

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -66,7 +67,7 @@ class ExecutorState {
     // An executor without workers calls its function in this process, once at a time. False: a call runs.
     bool begin_call();
     void end_call();
-    bool has_call() const;
+    bool has_call() const { return has_call_; }
     void wait_for_end_of_call(Instant until);
 
   private:
@@ -80,10 +81,10 @@ class ExecutorState {
     Stage stage_ = Stage::made;
     bool aborted_ = false;
     bool all_up_ = false;
-    std::string why_none_;    // why there are no workers; empty: there are
-    std::string why_not_up_;  // why one is gone before all were up
-    CloseTimes close_times_;  // while it is closing
-    bool has_call_ = false;
+    std::string why_none_;               // why there are no workers; empty: there are
+    std::string why_not_up_;             // why one is gone before all were up
+    CloseTimes close_times_;             // while it is closing
+    std::atomic<bool> has_call_{false};  // read without the lock: by is_full(), in forked copies, too
 };
 
 }  // namespace wq::functions::pool

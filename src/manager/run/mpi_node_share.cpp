@@ -114,8 +114,9 @@ Result<NodeShare> share_node(const ranks::mpi::MpiSession& session, const std::s
     if (!gathered) return gathered.error();
     std::vector<std::string> shares;
     NodeShare share;
-    if (!fields_are(gathered->front(), shares) ||
-        !fields_are(shares.at(static_cast<std::size_t>(session.node_rank())), share.slice, share.remarks))
+    const auto rank = static_cast<std::size_t>(session.node_rank());
+    if (!fields_are(gathered->front(), shares) || rank >= shares.size() ||
+        !fields_are(shares[rank], share.slice, share.remarks))
         return Error{
             ExitCode::internal,
             "the first rank of this node could not divide the node; the message of that rank says why"};
