@@ -158,7 +158,7 @@ class FieldReader {
     template <class T, class Number>
     void take(Number number, T& value) {
         require(std::in_range<T>(number));
-        if (in_.ok()) value = static_cast<T>(number);
+        value = in_.ok() ? static_cast<T>(number) : T{};
     }
     template <class E>
     void read_enum(E& value) {
@@ -172,6 +172,7 @@ class FieldReader {
         require(range.first < range.end);
     }
     void read(IntervalSet& set) {
+        set = {};
         std::uint64_t last = 0;
         for (std::uint64_t left = in_.count(2); left > 0 && in_.ok(); --left) {
             const std::uint64_t first = last + in_.u64();

@@ -1,7 +1,7 @@
 #include "ranks/tickets/sealed_batch.h"
 
 #include "base/fields.h"
-#include "net/messages/packing.h"
+#include "net/messages/msgpack_library.h"
 
 namespace wq::ranks::tickets {
 
@@ -64,9 +64,15 @@ std::string index_arguments(std::int64_t index) {
     return bytes;
 }
 
+// Without the coprocess, which no batch has: messages have another list for calls.
 template <class V>
 void fields(TicketText& text, V& visit) {
-    visit(text.command, text.environment_position, text.variables, text.call);
+    visit(text.command, text.environment_position, text.variables);
+    bool calls = text.call.has_value();
+    visit(calls);
+    if (!calls) return;
+    if constexpr (V::reads) text.call.emplace();
+    visit(text.call->function, text.call->arguments, text.call->mode);
 }
 
 std::string encode(const TicketText& text) {
