@@ -14,8 +14,9 @@ FileTransfers::FileTransfers(Background& background, const TellWorker& tell,
       inputs_(jobs_, tally_, tell),
       outputs_(jobs_, tally_, tell) {}
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): drop() may free what a reference refers to
+// `files` is a copy: drop() may free what a reference refers to.
 void FileTransfers::prepare(WorkerId worker, TaskId task, Attempt attempt,
+                            // NOLINTNEXTLINE(performance-unnecessary-value-param)
                             std::shared_ptr<const trees::TaskFiles> files,
                             std::function<void(const Prepared&)> then) {
     drop(task, attempt);

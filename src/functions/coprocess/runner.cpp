@@ -32,9 +32,9 @@ void run_turn(Pool& pool, std::vector<pollfd>& polled, int other) {
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> Runner::start(PoolOptions options, int interrupt) {
+Result<std::unique_ptr<Runner>> Runner::start(const PoolOptions& options, int interrupt) {
     try {
-        std::unique_ptr<Runner> runner(new Runner(std::move(options)));
+        std::unique_ptr<Runner> runner(new Runner(options));
         if (const Status named = runner->wait_for_name(interrupt); !named) return named.error();
         runner->thread_ = quiet_thread([whole = runner.get()] { whole->work(); });
         return runner;

@@ -105,7 +105,7 @@ class Runner {
   public:
     // Starts the coprocesses, and waits until the first has named itself, or `interrupt` (a descriptor; -1:
     // none) is readable. Error: why it cannot be started.
-    static Result<std::unique_ptr<Runner>> start(PoolOptions options, int interrupt = -1);
+    static Result<std::unique_ptr<Runner>> start(const PoolOptions& options, int interrupt = -1);
     ~Runner();  // ends the coprocesses, with all that they have started
     Runner(const Runner&) = delete;
 

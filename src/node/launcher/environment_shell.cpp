@@ -201,7 +201,7 @@ void EnvironmentShell::begin_task() {
             std::to_string(lane_->out.read_end()) + " 2>" + fd_folder_ +
             std::to_string(lane_->err.read_end()) + " & command echo \"p " + generation + " $!\"" + reply +
             " ); command echo \". " + generation + " 0\"" + reply + "\n";
-    write_script(std::move(text));
+    write_script(text);
 }
 
 void EnvironmentShell::on_reply() {

@@ -185,7 +185,7 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     request.records = line_of(told);
     request.rewrite = true;
     request.splices = copy_.list().splices();
-    auto made = make_change(std::move(request));
+    auto made = make_change(request);
     if (!made || !*made) {
         copy_ = before;
         copy_.lose();
@@ -219,7 +219,7 @@ Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_a
     request.records = line_of(record({}));
     request.rewrite = true;
     request.splices = {{0, answer.file->size(), copy_.list().bytes()}};
-    auto made = make_change(std::move(request));
+    auto made = make_change(request);
     if (made && *made)
         say_(store_.name() + " was replaced by a copy so old that " + std::to_string(waiting_again) +
              " finished lines would run again: the list was put back, and the copy is " + store_.name() +
@@ -364,7 +364,7 @@ Result<bool> SharedList::make_edits(const std::string& purpose, std::vector<Edit
     copy_.list().begin_change();
     for (const Edit& edit : told.edits) copy_.list().apply(edit);
     rewrite_if_due(request);
-    const auto made = make_change(std::move(request));
+    const auto made = make_change(request);
     if (made && *made) {
         pending_.erase(purpose);  // the log has grown: what was sent before is refused from now on
         copy_.list().keep_change();
@@ -423,7 +423,7 @@ Status SharedList::replace(const std::function<Result<std::string>(const Documen
         request.records = line_of(told);
         request.new_log = request.rewrite = true;
         request.splices = {{0, copy_.list().bytes_in_file(), std::move(*whole)}};
-        const auto made = make_change(std::move(request));
+        const auto made = make_change(request);
         if (!made) return made.error();
         if (*made) break;
         if (auto news = try_again(tries); !news) return news;
@@ -468,7 +468,7 @@ Status SharedList::write_now(Log log) {
             request.splices = copy_.list().splices();
         else
             begin_log(request, empty_log ? 0 : kept_log);
-        const auto made = make_change(std::move(request));
+        const auto made = make_change(request);
         if (!made) return made.error();
         if (!*made) {
             if (auto news = try_again(tries); !news) return news;
