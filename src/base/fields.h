@@ -126,7 +126,7 @@ class FieldReader {
     void require(bool holds) {
         if (!holds) in_.fail();
     }
-    // What follows is of no interest, whatever it is.
+    // Skips all bytes that follow.
     void leave_rest() { in_.raw(in_.rest().size()); }
     template <class Values, class Visit>
     void each(Values& values, Visit&& visit_element) {

@@ -1,4 +1,4 @@
-// What the run has counted since its start, in all and by category.
+// The counters of a run since its start, in all and by category.
 #pragma once
 
 #include <cstdint>

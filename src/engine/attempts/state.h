@@ -46,7 +46,7 @@ struct CategoryState {
     std::vector<ShapeId> shapes;
 };
 
-// What is known of each category, and what its tasks ask for.
+// The settings and measurements of each category, and the resources that its tasks ask for.
 struct Categories {
     CategoryState& operator[](CategoryId category) {
         if (category.value() >= known.size()) known.resize(category.value() + 1);

@@ -1,6 +1,7 @@
 // The base of all policies. It gives a policy the queries on the shared state, and the operations that begin
 // and end attempts. A policy that writes a table other than those of tasks and workers names the table as a
-// member of its own. No policy uses another one; they notify each other through engine/attempts/attempts.h.
+// member of its own. No policy uses another policy: policies notify each other through the hooks in
+// engine/attempts/attempts.h.
 #pragma once
 
 #include "engine/attempts/attempts.h"

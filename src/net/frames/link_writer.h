@@ -23,8 +23,8 @@ class LinkWriter {
   public:
     LinkWriter(int socket, TcpLinkOwner& owner) : socket_(socket), owner_(owner) {}
 
-    // The owner is told when a frame of its own has left. The link's frames are those of its beginning, which
-    // come before all of the owner's, and keep-alives, which are empty.
+    // `link`: a frame of the handshake, which leaves before all frames of the owner, or an empty keep-alive.
+    // `owner`: the owner hears by on_left() when the frame has left.
     enum class From { link, owner };
     void add(std::string frame, From whom);
     // From now on frames leave without their heads: the peer asks in plain text.

@@ -104,7 +104,7 @@ class ListMove {
     Instant join_at_{};
 };
 
-// The end of a worker: it leaves with an exit code, or an error prevents that it goes on.
+// The end of a worker: the exit code with which the worker leaves, or the error that stops the worker.
 class WorkerEnd {
   public:
     // It leaves when no line runs any more.

@@ -9,7 +9,7 @@ namespace wq::slices::claims {
 template <class V>
 void fields(Hello& hello, V& visit) {
     visit(hello.version);
-    if (hello.version != feed_version) return visit.leave_rest();  // its other fields may be others
+    if (hello.version != feed_version) return visit.leave_rest();  // whose fields are unknown here
     visit(hello.node, hello.rank, hello.draws);
 }
 template <class V>
