@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string_view>
@@ -127,10 +128,11 @@ bool LinkWriter::send_outgoing() {
 
 // The bytes that the kernel has taken; nullopt: it takes none for now, or the way is broken.
 std::optional<std::size_t> LinkWriter::count_sent(ssize_t result) {
-    if (result >= 0 || errno == EINTR) {
+    if (result >= 0) {
         sent_at_ = instant_now();
-        return static_cast<std::size_t>(std::max<ssize_t>(result, 0));
+        return static_cast<std::size_t>(result);
     }
+    if (errno == EINTR) return 0;
     if (errno == EAGAIN || errno == EWOULDBLOCK) return std::nullopt;
     error_ = errno;
     way_ = Way::broken;

@@ -27,7 +27,7 @@ _PATHS = {"contact_file", "password_file", "ssl_ca", "scratch_dir", "worker_bina
 _OTHER_NAMES = {"password": "password_file", "extra_options": "worker_extra_options"}
 # Options of CCTools' factory.
 _NO_EFFECT = {"debug": "the lines of the factory say what it does",
-              "debug_file": "give log_file", "debug_file_size": "give log_file", "run_factory_as_manager": "only a catalog would show it",
+              "debug_file": "give log_file", "debug_file_size": "give log_file", "run_factory_as_manager": "only a catalog would show the factory as a manager",
               **dict.fromkeys(("amazon_config", "k8s_image", "k8s_worker_image", "mesos_master", "mesos_path", "mesos_preload"),
                               "it is of a batch system that is not here")}
 _FactoryT = TypeVar("_FactoryT", bound="Factory")
