@@ -6,7 +6,7 @@
 #include "base/shortage.h"
 #include "node/process/command_host.h"
 #include "programs/slices/audit.h"
-#include "programs/slices/loop.h"
+#include "programs/slices/mpi_loop.h"
 #include "programs/slices/options.h"
 #include "ranks/mpi/launch_environment.h"
 

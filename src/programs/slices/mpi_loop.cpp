@@ -1,3 +1,5 @@
+#include "programs/slices/mpi_loop.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -8,7 +10,6 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "base/units.h"
-#include "programs/slices/loop.h"
 #include "programs/slices/records_feed.h"
 #include "programs/slices/saver.h"
 
