@@ -1,3 +1,5 @@
+#include "bindings/c/debug.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +15,6 @@
 #include <utility>
 
 #include "base/time.h"
-#include "bindings/c/debug_log.h"
 #include "bindings/c/guard.h"
 #define CCTOOLS_NO_SHORT_NAMES
 #include "cctools/debug.h"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "bindings/c/debug_log.h"
+#include "bindings/c/debug.h"
 #include "bindings/c/guard.h"
 
 using wq::bindings::c::TaskBox;
