@@ -1,4 +1,4 @@
-// Lines and numbers of a text that is complete, and text for a shell.
+// Lines and numbers of a text that is complete, text for a shell, and columns of a table.
 #pragma once
 
 #include <algorithm>
@@ -36,5 +36,9 @@ std::optional<Number> number_in(std::string_view text) {
 
 // `text` in single quotes for any POSIX shell.
 std::string single_quoted(std::string_view text);
+
+// `text` padded with blanks to `width`; longer text is not cut.
+std::string left_aligned(const std::string& text, std::size_t width);
+std::string right_aligned(const std::string& text, std::size_t width);
 
 }  // namespace wq

@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "engine/tasklist/sources.h"
-#include "manager/report/columns.h"
 
 namespace wq::manager::report {
 

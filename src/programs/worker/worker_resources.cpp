@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "engine/model/allocation.h"
-#include "manager/report/columns.h"
 #include "node/machine/divide.h"
 #include "node/machine/placement.h"
 #include "programs/command_line.h"
@@ -177,9 +177,8 @@ std::string detect_text(const WorkerResources& found) {
             const bool mark = !marked && counts && bound == *counts;
             marked = marked || mark;
             const std::string amount = std::to_string(bound.amount);
-            text += manager::report::left_aligned(label, 8) + (mark ? "> " : "  ") +
-                    std::string(width - amount.size(), ' ') + amount +
-                    manager::report::left_aligned(kind.unit, 3) + "  " + bound.source + "\n";
+            text += left_aligned(label, 8) + (mark ? "> " : "  ") + std::string(width - amount.size(), ' ') +
+                    amount + left_aligned(kind.unit, 3) + "  " + bound.source + "\n";
             label.clear();
         }
     }
