@@ -1,15 +1,15 @@
-// The tables of tasks and workers that all policies share. A policy reads all of them, and writes those that
-// it names in its class (engine/policies/policy.h). A fact that only one policy needs is a member of that
-// policy.
+// The tables of tasks and workers that all policies share, and how far the run is. A policy reads all of
+// them, and writes those that it names in its class (engine/policies/policy.h). A fact that only one policy
+// needs is a member of that policy.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/attempts/pool_state.h"
 #include "engine/attempts/reactor_options.h"
-#include "engine/attempts/run_phase.h"
 #include "engine/model/batches.h"
 #include "engine/model/copy_table.h"
 #include "engine/model/events.h"
@@ -60,6 +60,30 @@ struct Categories {
     std::vector<CategoryState> known;  // by CategoryId
     std::vector<CategoryId> limited;   // that limit how many of their tasks run at once
     std::vector<Ask> asks;             // by ShapeId: what tasks ask for (own or category's request)
+};
+
+// How far the run is: whether its task list has ended, and what keeps tasks from being dispatched.
+class RunPhase {
+  public:
+    explicit RunPhase(std::uint32_t hold_until_workers) : hold_until_workers_(hold_until_workers) {}
+
+    bool input_ended() const { return input_ended_; }
+    bool stopping() const { return stopping_; }
+    bool storage_trouble() const { return storage_trouble_; }
+    bool may_dispatch() const { return !stopping_ && !storage_trouble_; }
+    // So many workers must be connected at once before the first task is dispatched; 0: no need to wait.
+    std::uint32_t hold_until_workers() const { return hold_until_workers_; }
+
+    void end_input() { input_ended_ = true; }
+    void stop() { stopping_ = true; }
+    void note(const StorageTrouble& trouble) { storage_trouble_ = trouble.now; }
+    void hold_until(std::uint32_t workers) { hold_until_workers_ = workers; }
+
+  private:
+    bool input_ended_ = false;
+    bool stopping_ = false;
+    bool storage_trouble_ = false;
+    std::uint32_t hold_until_workers_;
 };
 
 struct State {
