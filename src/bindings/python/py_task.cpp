@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/task_data.h"
-#include "bindings/python/methods.h"
+#include "bindings/python/module.h"
 #include "bindings/python/queue.h"
 #include "bindings/python/text.h"
 

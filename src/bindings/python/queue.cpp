@@ -15,7 +15,7 @@
 #include "api/queue_status.h"
 #include "api/task_data.h"
 #include "api/tuning.h"
-#include "bindings/python/methods.h"
+#include "bindings/python/module.h"
 #include "manager/status/lister.h"
 #include "net/frames/contact.h"
 
