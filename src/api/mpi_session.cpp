@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "api/session_parts.h"
+#include "api/setup_error.h"
 #include "base/background.h"
 #include "base/find_program.h"
 #include "base/signals.h"
+#include "functions/pool/job_executor.h"
 #include "manager/run/job_end.h"
 #include "manager/run/mpi_node_share.h"
 #include "manager/run/mpi_rank_session.h"
@@ -24,6 +26,7 @@
 #include "ranks/tickets/sealed_batch.h"
 #include "work_queue/error.h"
 #include "work_queue/functions.h"
+#include "work_queue/job_executor.h"
 #include "work_queue/mpi.h"
 
 namespace wq {
@@ -332,5 +335,21 @@ int MpiSession::serve() {
         return to_int(failure.error.code);
     }
 }
+
+namespace detail {
+
+// Workers of an executor are forked by the launcher's zygote, which is older than MPI.
+JobExecutorCore::JobExecutorCore(MpiSession& session, JobFunction function, int nb_workers,
+                                 const JobExecutorOptions& options) {
+    functions::pool::check_options(nb_workers, options);
+    functions::pool::ZygoteLink zygote;
+    if (nb_workers > 0)
+        zygote = api::checked(functions::pool::ask_for_zygote([&](int socket) {
+            return session.parts().launcher->fork_child(socket, functions::pool::zygote_main);
+        }));
+    impl_ = std::make_unique<Impl>(function, nb_workers, options, std::move(zygote));
+}
+
+}  // namespace detail
 
 }  // namespace wq
