@@ -13,7 +13,7 @@ constexpr std::uint32_t most_unanswered = 600;
 
 void Giver::on(net::frames::Transport& line, const net::frames::Arrival& arrival, Instant now) {
     std::visit([&](const auto& known) { on(Address{&line, known.peer}, known, now); }, arrival);
-    tell_end();
+    send_end();
 }
 
 void Giver::on(const Address& from, const net::frames::Frame& frame, Instant now) {
@@ -38,7 +38,7 @@ void Giver::take(const Address& from, const Hello& hello, Instant now) {
     ranks_[rank].is_here = true;
     const bool commits = ledger().delivery() != plan::Delivery::at_most_once;
     nodes_.join(from, hello, {0, rank, commits, record != nullptr}, now);
-    if (told_end_) from.send(Ended{lost_ranks_ > 0});
+    if (sent_end_) from.send(Ended{lost_ranks_ > 0});
 }
 
 void Giver::take(const Address& from, const Leaving&, Instant now) {
@@ -59,7 +59,7 @@ void Giver::take(const Address& from, const Committed& committed, Instant) {
 }
 
 void Giver::take(const Address& from, const CommitsReported& reply, Instant) {
-    if (reply.round == round_) untold_.erase(from);
+    if (reply.round == round_) unreported_.erase(from);
 }
 
 void Giver::take(const Address& from, const Question& question, Instant now) {
@@ -84,17 +84,17 @@ void Giver::lose(const Address& taker, Instant now) {
     if (!takers_.contains(taker)) return;
     const Known known = takers_.at(taker);
     const bool is_rank = !known.is_worker;
-    if (!told_end_) on_loss(known.rank, known.is_worker);
+    if (!sent_end_) on_loss(known.rank, known.is_worker);
     lost_ranks_ += is_rank;
     remove(taker, true, now);
-    if (!told_end_ || !is_rank) return;
+    if (!sent_end_ || !is_rank) return;
     for (const auto& [other, its] : takers_) other.send(Ended{true});
 }
 
 void Giver::remove(const Address& taker, bool lost, Instant now) {
     ranks_[takers_.at(taker).rank].is_here = false;
     takers_.erase(taker);
-    untold_.erase(taker);
+    unreported_.erase(taker);
     gone(taker);
     nodes_.leave(taker, lost, now);
 }
@@ -102,20 +102,20 @@ void Giver::remove(const Address& taker, bool lost, Instant now) {
 void Giver::ask_all() {
     ++round_;
     for (const auto& [taker, known] : takers_) {
-        untold_.insert(taker);
+        unreported_.insert(taker);
         taker.send(ReportCommits{round_});
     }
 }
 
 void Giver::tick(Instant now) {
     nodes_.tick(now);
-    tell_end();
+    send_end();
 }
 
 // Once nobody is about to get what was given last: he would take it for the end.
-void Giver::tell_end() {
-    if (told_end_ || !ended() || nodes_.is_filling()) return;
-    told_end_ = true;
+void Giver::send_end() {
+    if (sent_end_ || !ended() || nodes_.is_filling()) return;
+    sent_end_ = true;
     nodes_.nobody_waits();
     for (const auto& [taker, known] : takers_) taker.send(Ended{lost_ranks_ > 0});
 }

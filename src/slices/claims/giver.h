@@ -57,10 +57,10 @@ class Giver {
     std::optional<Instant> wakeup() const { return nodes_.wakeup(); }  // of tick()
     Nodes& nodes() { return nodes_; }
 
-    // Asks all for the commits that they have not told yet.
+    // Asks all for the commits that they have not reported yet.
     void ask_all();
-    // All who live have told what they had committed when ask_all() was called last.
-    bool all_told() const { return untold_.empty(); }
+    // All who live have reported what they had committed when ask_all() was called last.
+    bool all_reported() const { return unreported_.empty(); }
 
     const plan::Ledger& ledger() const { return nodes_.ledger(); }
     const IntervalSet& failed() const { return failed_; }  // of what is committed
@@ -96,16 +96,16 @@ class Giver {
     void refuse(const Address& from, Instant now);  // it sent what takers do not send
     void lose(const Address& taker, Instant now);
     void remove(const Address& taker, bool lost, Instant now);
-    void tell_end();
+    void send_end();
 
     Nodes nodes_;
     std::uint32_t next_rank_;
     std::set<Address> lines_;  // that are open
     std::map<Address, Known> takers_;
     std::map<std::uint32_t, RankReport> ranks_;
-    std::uint32_t round_ = 0;   // of ask_all()
-    std::set<Address> untold_;  // whose answers to that are missing
-    bool told_end_ = false;
+    std::uint32_t round_ = 0;       // of ask_all()
+    std::set<Address> unreported_;  // whose answers to that are missing
+    bool sent_end_ = false;
     std::uint64_t lost_ranks_ = 0;  // workers may come and go
     std::uint64_t late_ = 0;
     IntervalSet failed_;

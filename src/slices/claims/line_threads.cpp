@@ -15,9 +15,9 @@ namespace wq::slices::claims {
 
 namespace {
 
-// Commits are told at least so often: as long as they may be lost with their rank.
-constexpr Duration tell_every = std::chrono::milliseconds(100);
-constexpr Duration said_after = std::chrono::seconds(10);
+// Commits are sent at least so often: as long as they may be lost with their rank.
+constexpr Duration send_every = std::chrono::milliseconds(100);
+constexpr Duration print_after = std::chrono::seconds(10);
 constexpr Duration shortest_pause = std::chrono::microseconds(50);
 constexpr Duration longest_pause = std::chrono::milliseconds(10);
 
@@ -110,17 +110,17 @@ void TakerLine::on(const net::frames::Arrival& arrival) {
 }
 
 void TakerLine::move_until_over() {
-    Instant told = instant_now();
+    Instant sent_at = instant_now();
     while (!over_) {
         bool moved = false;
         for (const net::frames::Arrival& arrival : arrivals(*line_, moved)) on(arrival);
         questions_->flush(*line_, net::frames::TcpDialer::manager);
         const Instant now = instant_now();
-        const bool due = now >= told + tell_every;
-        if (due) told = now;
-        const bool untold = taker_.flush(*line_, due, now);
+        const bool due = now >= sent_at + send_every;
+        if (due) sent_at = now;
+        const bool unsent = taker_.flush(*line_, due, now);
         if (!moved)
-            wait(line_->descriptors(), wake_, untold ? std::optional(told + tell_every) : std::nullopt);
+            wait(line_->descriptors(), wake_, unsent ? std::optional(sent_at + send_every) : std::nullopt);
     }
     taker_.leave(*line_);
 }
@@ -138,8 +138,8 @@ GiverLine::GiverLine(GiverLineOptions giver, ranks::tickets::TicketPool& pool, T
     if (!wake_.valid()) throw Failure{{ExitCode::unreachable, "no descriptor is left"}};
     giver_.record = std::move(giver.record);
     giver_.on_loss = [this](std::uint32_t rank, bool is_worker) {
-        unsaid_.push_back((is_worker ? "worker " : "rank ") + std::to_string(rank) +
-                          " was lost; others get what it had");
+        unprinted_.push_back((is_worker ? "worker " : "rank ") + std::to_string(rank) +
+                             " was lost; others get what it had");
     };
     if (Service* const service = giver.service) {
         giver_.asked = [service](const Address& from, Question question) {
@@ -195,7 +195,7 @@ IntervalSet GiverLine::committed_by_all() {
 
 // A call during a round waits for the next one, whose answers are all given after it.
 void GiverLine::ask_if_wanted() {
-    if (asking_ > answered_ && giver_.all_told()) {
+    if (asking_ > answered_ && giver_.all_reported()) {
         answered_ = asking_;
         answer_.notify_all();
     }
@@ -224,7 +224,7 @@ void GiverLine::serve(Instant now) {
         // Another queue may have used them before.
         const auto batch = static_cast<std::uint32_t>(random_bits() & 0xfffff);
         giver_.nodes().use(
-            *counters, [this](const std::string& line) { unsaid_.push_back(line); }, batch, now);
+            *counters, [this](const std::string& line) { unprinted_.push_back(line); }, batch, now);
     }
     serve_at_.reset();
     if (!giver_.nodes().may_serve()) return;
@@ -235,11 +235,11 @@ void GiverLine::serve(Instant now) {
 bool GiverLine::move(Instant now) {
     bool moved = false;
     for (const net::frames::Arrival& arrival : arrivals(*taker_end_, moved)) taker_.on(*taker_end_, arrival);
-    const bool due = now >= told_ + tell_every;
-    if (due) told_ = now;
-    untold_ = taker_.flush(*taker_end_, due, now);
+    const bool due = now >= sent_at_ + send_every;
+    if (due) sent_at_ = now;
+    unsent_ = taker_.flush(*taker_end_, due, now);
     moved = give(now) || moved;
-    for (const std::string& line : std::exchange(unsaid_, {})) say_(line);  // it may ask us something
+    for (const std::string& line : std::exchange(unprinted_, {})) say_(line);  // it may ask us something
     return moved;
 }
 
@@ -279,7 +279,7 @@ void GiverLine::move_until_over() {
         };
         sooner(giver_.wakeup());
         sooner(serve_at_);
-        if (untold_) sooner(told_ + tell_every);
+        if (unsent_) sooner(sent_at_ + send_every);
         wait(others_ ? others_->descriptors() : std::vector<int>(), wake_, until);
     };
     while (!over_)
@@ -288,13 +288,13 @@ void GiverLine::move_until_over() {
     taker_.leave(*taker_end_);
     move(instant_now());
     own_.cut(giver_id, own_id, "the program has left it");
-    std::optional<Instant> say_at = instant_now() + said_after;
+    std::optional<Instant> print_at = instant_now() + print_after;
     for (bool moved = true; moved || takers() > 0; moved = move(instant_now())) {
-        if (say_at && instant_now() >= *say_at) {
-            say_at.reset();
+        if (print_at && instant_now() >= *print_at) {
+            print_at.reset();
             say_("waits for " + count_of(takers(), "other taker") + " of its slices to end");
         }
-        if (!moved) wait_for_more(say_at);
+        if (!moved) wait_for_more(print_at);
     }
 }
 

@@ -100,8 +100,8 @@ class GiverLine {
     std::uint64_t takers() const;  // that are here
     GiverReport report() const;
     IntervalSet failed() const;  // of what is committed
-    // Also what takers had committed when it was called, and have not told yet. Waits for their answers; a
-    // lost one's are missed after `silence` (feed_limits()).
+    // Also what takers had committed when it was called, and have not reported yet. Waits for their answers;
+    // a lost one's are missed after `silence` (feed_limits()).
     IntervalSet committed_by_all();
     // On any thread. Nothing happens if the taker has gone.
     void answer(const Address& taker, Answer answer);
@@ -127,16 +127,16 @@ class GiverLine {
     mutable std::mutex mutex_;  // of giver_ and answers_
     Giver giver_;
     std::vector<std::pair<Address, Answer>> answers_;
-    std::vector<std::string> unsaid_;  // the thread's
-    std::uint64_t asked_ = 0;          // how often somebody called committed_by_all(),
-    std::uint64_t asking_ = 0;         // which call's answers are awaited,
-    std::uint64_t answered_ = 0;       // and which are there
+    std::vector<std::string> unprinted_;  // the thread's
+    std::uint64_t asked_ = 0;             // how often somebody called committed_by_all(),
+    std::uint64_t asking_ = 0;            // which call's answers are awaited,
+    std::uint64_t answered_ = 0;          // and which are there
     std::condition_variable answer_;
     ranks::tickets::Counters* new_counters_ = nullptr;  // of use()
     std::optional<Instant> serve_at_;                   // none: there are no counters
     Instant moved_{};                                   // something arrived
-    Instant told_{};                                    // our own commits
-    bool untold_ = false;
+    Instant sent_at_{};                                 // our own commits
+    bool unsent_ = false;
     std::atomic<bool> over_ = false;
     std::atomic<bool> abandoned_ = false;
     std::thread thread_;

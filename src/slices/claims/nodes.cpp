@@ -62,7 +62,7 @@ void Nodes::take(const Address& from, const Refill&, Instant now) {
     wait(at, from, now);
     begin_seal();
     give(at, now);
-    tell_if_none_left();
+    send_if_none_left();
 }
 
 void Nodes::take(const Address& from, const RefillDone& done, Instant now) {
@@ -72,9 +72,9 @@ void Nodes::take(const Address& from, const RefillDone& done, Instant now) {
     const bool counts = node.filler == Filler{from, done.positions};
     if (counts && done.gives_back) ledger_.give_back(node.id, done.positions);
     if (counts) node.filler.reset();
-    tell_refilled(at);
+    send_refilled(at);
     if (counts && done.gives_back) give_to_all(now);
-    tell_if_none_left();
+    send_if_none_left();
 }
 
 void Nodes::take(const Address& from, const CounterRange& range, Instant) {
@@ -82,7 +82,7 @@ void Nodes::take(const Address& from, const CounterRange& range, Instant) {
     const auto at = homes_.at(from);
     ledger_.drawn(at->second.id, set_of(range.positions));
     at->second.recount.drawn(from, range.positions);
-    tell_refilled(at);
+    send_refilled(at);
 }
 
 void Nodes::take(const Address& from, const CensusReply& reply, Instant now) {
@@ -139,7 +139,7 @@ void Nodes::close_seal() {
 // Not while takers are asked for what a lost one may have drawn for them.
 bool Nodes::settle_seal() {
     const auto is_asked = [](const auto& node) { return node.second.recount.pending(); };
-    if (!seal_.is_told() || std::any_of(nodes_.begin(), nodes_.end(), is_asked)) return false;
+    if (!seal_.is_reported() || std::any_of(nodes_.begin(), nodes_.end(), is_asked)) return false;
     given_again_ += seal_.end(ledger_);
     return true;
 }
@@ -160,19 +160,19 @@ void Nodes::wait(Map::iterator node, const Address& taker, Instant now) {
     if (waiting_.empty()) tick_at_ = now + Recount::shortest;
     waiting_.insert(node->first);
     node->second.waiting.insert(taker);
-    node->second.untold.insert(taker);
+    node->second.unaware.insert(taker);
 }
 
 void Nodes::wait_no_more(Map::iterator node, const Address& taker) {
     node->second.waiting.erase(taker);
-    node->second.untold.erase(taker);
+    node->second.unaware.erase(taker);
     if (node->second.waiting.empty()) waiting_.erase(node->first);
 }
 
 // The node has tickets now.
-void Nodes::tell_refilled(Map::iterator node) {
+void Nodes::send_refilled(Map::iterator node) {
     waiting_.erase(node->first);
-    node->second.untold.clear();
+    node->second.unaware.clear();
     for (const Address& taker : std::exchange(node->second.waiting, {})) taker.send(NodeRefilled{});
 }
 
@@ -208,7 +208,7 @@ std::optional<Interval> Nodes::next_for(const Node& node) {
 void Nodes::give_to_all(Instant now) {
     begin_seal();
     for (const std::string& name : std::set(waiting_)) give(nodes_.find(name), now);
-    tell_if_none_left();
+    send_if_none_left();
 }
 
 bool Nodes::is_filling() const {
@@ -226,15 +226,15 @@ void Nodes::nobody_waits() {
     for (const std::string& name : std::exchange(waiting_, {})) {
         Node& node = nodes_.find(name)->second;
         node.waiting.clear();
-        node.untold.clear();
+        node.unaware.clear();
     }
 }
 
 // What is being granted may come back unused.
-void Nodes::tell_if_none_left() {
+void Nodes::send_if_none_left() {
     if (ledger_.to_give() > 0 || is_filling()) return;
     for (const std::string& name : waiting_)
-        for (const Address& taker : std::exchange(nodes_.find(name)->second.untold, {}))
+        for (const Address& taker : std::exchange(nodes_.find(name)->second.unaware, {}))
             taker.send(NoneLeft{});
 }
 

@@ -124,8 +124,8 @@ class Seal {
         missing_.erase(drawer);
         lost_some_ = lost_some_ || lost;
     }
-    bool is_told() const { return state_ == State::closing && missing_.empty(); }
-    // If is_told(). Returns how many were lost, and are to be given again.
+    bool is_reported() const { return state_ == State::closing && missing_.empty(); }
+    // If is_reported(). Returns how many were lost, and are to be given again.
     std::uint64_t end(plan::Ledger& ledger) {
         state_ = State::none;
         if (lost_some_) return ledger.lose_sealed();
@@ -239,7 +239,7 @@ class Nodes {
         Recount recount;
         std::set<Address> takers;
         std::set<Address> waiting;  // for an answer to Refill
-        std::set<Address> untold;   // of these: do not know yet that none are left
+        std::set<Address> unaware;  // of these: do not know yet that none are left
         std::optional<Filler> filler;
     };
     using Map = std::map<std::string, Node>;
@@ -250,11 +250,11 @@ class Nodes {
     bool settle_seal();  // whether it has ended
     void wait(Map::iterator node, const Address& taker, Instant now);
     void wait_no_more(Map::iterator node, const Address& taker);
-    void tell_refilled(Map::iterator node);
+    void send_refilled(Map::iterator node);
     void give(Map::iterator node, Instant now);
     std::optional<Interval> next_for(const Node& node);
     void give_to_all(Instant now);
-    void tell_if_none_left();
+    void send_if_none_left();
 
     plan::Ledger ledger_;
     std::uint64_t epoch_;

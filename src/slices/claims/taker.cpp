@@ -26,10 +26,10 @@ bool Holdings::drop(std::uint64_t position) {
 
 bool Holdings::commit(std::uint64_t position, bool failed) {
     if (!drop(position)) return false;
-    untold_.insert(position);
-    if (failed) untold_failed_.insert(position);
+    unsent_.insert(position);
+    if (failed) unsent_failed_.insert(position);
     if (!clock_) return true;
-    untold_times_.push_back({position, taken_at_[position], clock_(), failed});
+    unsent_times_.push_back({position, taken_at_[position], clock_(), failed});
     taken_at_.erase(position);
     return true;
 }
@@ -53,15 +53,15 @@ IntervalSet Holdings::present() const {
     IntervalSet all = has_;
     if (newest_) all.insert(*newest_);
     if (has_claimed()) all.insert(claimed_);
-    for (const IntervalSet* more : {&kept_, &untold_})
+    for (const IntervalSet* more : {&kept_, &unsent_})
         more->for_each([&](const Interval& range) { all.insert(range); });
     return all;
 }
 
 Committed Holdings::take_news() {
-    told_taken_ = taken_;
-    return {taken_, std::exchange(untold_, {}), std::exchange(untold_failed_, {}),
-            std::exchange(untold_times_, {})};
+    sent_taken_ = taken_;
+    return {taken_, std::exchange(unsent_, {}), std::exchange(unsent_failed_, {}),
+            std::exchange(unsent_times_, {})};
 }
 
 Taker::Taker(ranks::tickets::TicketPool& pool, TakerOptions options, std::function<void()> wake)
@@ -223,7 +223,7 @@ void Taker::take(net::frames::Transport& line, const Granted& granted) {
 }
 
 void Taker::take(net::frames::Transport& line, const Census& census) {
-    tell_commits(line);
+    send_commits(line);
     {
         std::lock_guard lock(mutex_);
         held_.leave_untaken();
@@ -234,7 +234,7 @@ void Taker::take(net::frames::Transport& line, const Census& census) {
 }
 
 void Taker::take(net::frames::Transport& line, const ReportCommits& order) {
-    tell_commits(line);
+    send_commits(line);
     line.send(*giver_, encode(CommitsReported{order.round}));
 }
 
@@ -251,7 +251,7 @@ bool Taker::flush(net::frames::Transport& line, bool commits_due, Instant now) {
         if (std::exchange(hurries_, false)) commits_due = true;
     }
     if (asks && draw(line, now)) asks = false;
-    if (asks || commits_due) tell_commits(line);
+    if (asks || commits_due) send_commits(line);
     if (asks) line.send(*giver_, encode(Refill{}));
     std::lock_guard lock(mutex_);
     return held_.has_news();
@@ -283,14 +283,14 @@ bool Taker::draw(net::frames::Transport& line, Instant now) {
     return drawn.has_value();
 }
 
-void Taker::tell_commits(net::frames::Transport& line) {
+void Taker::send_commits(net::frames::Transport& line) {
     std::lock_guard lock(mutex_);
     if (held_.has_news()) line.send(*giver_, encode(held_.take_news()));
 }
 
 void Taker::leave(net::frames::Transport& line) {
     if (!giver_) return;
-    tell_commits(line);
+    send_commits(line);
     line.send(*giver_, encode(Leaving{}));
 }
 

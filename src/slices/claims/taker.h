@@ -80,7 +80,7 @@ class Claims {
     std::optional<ranks::tickets::TicketRange> ahead_;
 };
 
-// What a taker has: claimed, taken, committed and not told. It commits what it has taken; what it has only
+// What a taker has: claimed, taken, committed and not sent. It commits what it has taken; what it has only
 // claimed it may leave to others.
 class Holdings {
   public:
@@ -104,10 +104,10 @@ class Holdings {
     void give_back(const std::vector<std::uint64_t>& positions);
     // Others may have what is not taken: perhaps the consumer takes no more.
     void leave_untaken();
-    // All that it has, also commits that it has not told.
+    // All that it has, also commits that it has not sent.
     IntervalSet present() const;
 
-    bool has_news() const { return !untold_.empty() || taken_ != told_taken_; }
+    bool has_news() const { return !unsent_.empty() || taken_ != sent_taken_; }
     Committed take_news();
     std::uint64_t taken() const { return taken_; }  // so many
 
@@ -120,12 +120,12 @@ class Holdings {
     std::optional<std::uint64_t> newest_;  // taken last, not committed; most are, before the next is taken
     IntervalSet has_;                      // taken before it, not committed
     IntervalSet kept_;                     // neither taken nor among the tickets of the node
-    IntervalSet untold_;                   // committed
-    IntervalSet untold_failed_;
-    std::vector<Timed> untold_times_;
+    IntervalSet unsent_;                   // committed
+    IntervalSet unsent_failed_;
+    std::vector<Timed> unsent_times_;
     std::map<std::uint64_t, std::int64_t> taken_at_;  // of what is not committed
     std::uint64_t taken_ = 0;
-    std::uint64_t told_taken_ = 0;
+    std::uint64_t sent_taken_ = 0;
 };
 
 // A rank's part of the work: claims positions from the tickets of its node, and tells the giver what is done.
@@ -180,7 +180,7 @@ class Taker {
 
     void on(net::frames::Transport& line, const net::frames::Arrival& arrival);
     // Gets what its consumer waits for, or asks for it, with all commits. Otherwise sends commits only if
-    // they are due. Returns whether something is left to be told.
+    // they are due. Returns whether something is left to be sent.
     bool flush(net::frames::Transport& line, bool commits_due, Instant now);
     void leave(net::frames::Transport& line);  // with what it has committed; what it has else is for others
     void fail(const std::string& why);         // there is no giver any more: nobody waits
@@ -191,7 +191,7 @@ class Taker {
     bool commit_one(std::uint64_t position, bool failed = false);
     void begin(std::uint32_t batch);
     bool draw(net::frames::Transport& line, Instant now);
-    void tell_commits(net::frames::Transport& line);
+    void send_commits(net::frames::Transport& line);
     void take(net::frames::Transport& line, const Welcome& welcome);
     void take(net::frames::Transport& line, const Refused& refused);
     void take(net::frames::Transport& line, const Granted& granted);
@@ -218,7 +218,7 @@ class Taker {
     bool wants_ = false;      // to ask
     bool asked_ = false;      // the answer is still to come
     bool none_left_ = false;  // and may never come
-    bool hurries_ = false;    // to tell commits: the answer may wait for them
+    bool hurries_ = false;    // to send commits: the answer may wait for them
     bool ended_ = false;
     bool lost_some_ = false;
     std::optional<std::string> failure_;

@@ -50,8 +50,8 @@ struct Opening {
 // What all ranks say, in their order.
 using Gather = std::function<std::vector<std::string>(const std::string& mine)>;
 
-// Collective. Rank 0's words. Throws SetupError, the same on all ranks: the first problem, or that a rank has
-// another digest than rank 0.
+// Collective. Rank 0's opening. Throws SetupError, the same on all ranks: the first problem, or that a rank
+// has another digest than rank 0.
 Opening agreed(const Gather& gather, const Opening& mine);
 
 // Tickets of a process that shares them with none: a worker, or a program alone.

@@ -145,13 +145,13 @@ std::string RecordServer::serve(Readers& readers, const OpenReader& open) {
         return answer_of(Error{ExitCode::not_allowed, "a worker has at most 256 readers"});
     auto opened = works_.open(open.slice, open.as);
     if (!opened) return answer_of(opened.error());
-    const OpenedReader words{(*opened)->key_prefix(), (*opened)->row_type()};
+    const OpenedReader reader{(*opened)->key_prefix(), (*opened)->row_type()};
     const std::uint64_t each = (*opened)->record_bytes();
     if (each > most_record_bytes)
         return answer_of(too_large("rows of " + line_for_message(open.slice.work), each));
     const std::size_t at_once = each > 0 ? records_of_answer(each, 1) : first_records;
     readers[open.reader] = {std::move(*opened), at_once};
-    return answer_of(words);
+    return answer_of(reader);
 }
 
 std::string RecordServer::serve(Readers& readers, const ReadOn& next) {

@@ -30,11 +30,11 @@ constexpr Duration least_time = std::chrono::seconds(5);  // for one try
 class RemoteWorker final : public Member {
   public:
     RemoteWorker(std::unique_ptr<Pass> pass, manager::run::NodeTickets tickets,
-                 std::unique_ptr<claims::TakerLine> line, RemoteRecords::Say say)
+                 std::unique_ptr<claims::TakerLine> line, PrintLine print_line)
         : pass_(std::move(pass)),
           tickets_(std::move(tickets)),
           line_(std::move(line)),
-          records_(line_->questions(), std::move(say)) {}
+          records_(line_->questions(), std::move(print_line)) {}
     const Pass& pass() const override { return *pass_; }
     RecordSource& records() override { return records_; }
     claims::Taker& taker() override { return line_->taker(); }
@@ -97,7 +97,7 @@ bool may_change(const Error& error, const std::string& contact_file) {
 }
 
 Connected connect_in_time(const SliceWorkerOptions& options, manager::run::NodeTickets& tickets,
-                          const PrintLine& say) {
+                          const PrintLine& print_line) {
     net::frames::Backoff backoff(least_wait, longest_wait, random_bits());
     const Instant until =
         instant_now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.wait));
@@ -107,8 +107,8 @@ Connected connect_in_time(const SliceWorkerOptions& options, manager::run::NodeT
         auto connected = connect(options, tickets, std::max(until, instant_now() + least_time));
         if (connected) return std::move(*connected);
         if (!std::exchange(has_said, true) && options.wait > 0)
-            say("waits up to " + format_duration(until - instant_now()) +
-                " for the queue: " + connected.error().message);
+            print_line("waits up to " + format_duration(until - instant_now()) +
+                       " for the queue: " + connected.error().message);
         const Duration pause = backoff.next();
         if (!may_change(connected.error(), options.contact) || instant_now() + pause >= until)
             throw api::setup_error(connected.error());
@@ -122,12 +122,13 @@ Connected connect_in_time(const SliceWorkerOptions& options, manager::run::NodeT
 std::unique_ptr<Member> open_as_worker(const SliceWorkerOptions& options) {
     if (!(options.wait >= 0 && options.wait <= 1e9))
         throw SetupError("a worker waits 0 to 10^9 seconds for its queue", 64);
-    const PrintLine say = printer_or_stderr(options.say);
+    const PrintLine print_line = printer_or_stderr(options.say);
     manager::run::NodeTickets tickets = own_tickets(name_of_worker());
-    Connected connected = connect_in_time(options, tickets, printer_with_name(SliceOptions().name, say));
+    Connected connected =
+        connect_in_time(options, tickets, printer_with_name(SliceOptions().name, print_line));
     const std::string name = line_for_message(connected.pass->options().name);
     return std::make_unique<RemoteWorker>(std::move(connected.pass), std::move(tickets),
-                                          std::move(connected.line), printer_with_name(name, say));
+                                          std::move(connected.line), printer_with_name(name, print_line));
 }
 
 namespace {
@@ -148,11 +149,11 @@ bool is_here(const Slice& slice, const FoundFile& found) {
 // The records of a reader of the other process. The next answer is on its way while these are used.
 class RemoteReader final : public sources::RecordReader {
   public:
-    RemoteReader(std::shared_ptr<claims::Questions> giver, std::uint64_t reader, OpenedReader words)
-        : RecordReader(std::move(words.key_prefix)),
+    RemoteReader(std::shared_ptr<claims::Questions> giver, std::uint64_t reader, OpenedReader opened)
+        : RecordReader(std::move(opened.key_prefix)),
           giver_(std::move(giver)),
           reader_(reader),
-          row_type_(std::move(words.row_type)) {
+          row_type_(std::move(opened.row_type)) {
         ask_on();
     }
     ~RemoteReader() override {
@@ -280,17 +281,17 @@ Result<std::unique_ptr<sources::RecordReader>> RemoteRecords::open(const Slice& 
     const auto found = found_of(*answer);
     if (!found) return found.error();
     if (is_here(slice, *found)) return open_here(slice, as, found->whereabouts);
-    std::call_once(said_, [&] {
-        say_("records of " + line_for_message(slice.work) +
-             " come from rank 0: the file is not here, or differs from the file of rank 0");
+    std::call_once(printed_, [&] {
+        print_line_("records of " + line_for_message(slice.work) +
+                    " come from rank 0: the file is not here, or differs from the file of rank 0");
     });
     const std::uint64_t reader = ++readers_;
     const auto opened = ask(*giver_, OpenReader{reader, slice, as});
     if (!opened) return opened.error();
-    auto words = opened_of(*opened);
-    if (!words) return words.error();
+    auto reader_there = opened_of(*opened);
+    if (!reader_there) return reader_there.error();
     return std::unique_ptr<sources::RecordReader>(
-        std::make_unique<RemoteReader>(giver_, reader, std::move(*words)));
+        std::make_unique<RemoteReader>(giver_, reader, std::move(*reader_there)));
 }
 
 }  // namespace wq::slices::queue

@@ -3,13 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include "slices/claims/questions.h"
+#include "slices/queue/line_printer.h"
 #include "slices/queue/pass.h"
 #include "slices/queue/slice_works.h"
 
@@ -23,18 +23,17 @@ std::unique_ptr<Member> open_as_worker(const SliceWorkerOptions& options);
 // travel.
 class RemoteRecords final : public RecordSource {
   public:
-    using Say = std::function<void(const std::string&)>;
-    // `say` is told of the first work that is read elsewhere.
-    RemoteRecords(std::shared_ptr<claims::Questions> giver, Say say)
-        : giver_(std::move(giver)), say_(std::move(say)) {}
+    // `print_line` gets a line about the first work that is read elsewhere.
+    RemoteRecords(std::shared_ptr<claims::Questions> giver, PrintLine print_line)
+        : giver_(std::move(giver)), print_line_(std::move(print_line)) {}
     Result<WorkIs> inspect(const Slice& slice) override;
     Result<sources::Place> place_of(const Slice& slice) override;
     Result<std::unique_ptr<sources::RecordReader>> open(const Slice& slice, const ReadAs& as) override;
 
   private:
     std::shared_ptr<claims::Questions> giver_;
-    Say say_;
-    std::once_flag said_;
+    PrintLine print_line_;
+    std::once_flag printed_;
     std::atomic<std::uint64_t> readers_ = 0;  // so many were opened there: their numbers
 };
 

@@ -42,7 +42,7 @@ class SliceFeed {
 
 namespace {
 
-SliceOptions said(SliceOptions options) {
+SliceOptions with_printer(SliceOptions options) {
     options.say = slices::queue::printer_or_stderr(options.say);
     return options;
 }
@@ -141,14 +141,14 @@ class SliceQueue::Impl final : public SliceFeed {
 
 SliceQueue::SliceQueue(std::vector<std::string> works, SliceOptions options)
     : impl_(api::with_setup_errors([&] {
-          return std::make_unique<Impl>(slices::queue::open_alone(works, said(options)),
+          return std::make_unique<Impl>(slices::queue::open_alone(works, with_printer(options)),
                                         options.commit_by_hand);
       })) {}
 SliceQueue::SliceQueue(MpiSession& session, std::vector<std::string> works, SliceOptions options)
     : impl_(api::with_setup_errors([&] {
           return std::make_unique<Impl>(
-              slices::queue::open_among_ranks(session.parts(), works, said(options)), options.commit_by_hand,
-              session.parts());
+              slices::queue::open_among_ranks(session.parts(), works, with_printer(options)),
+              options.commit_by_hand, session.parts());
       })) {}
 SliceQueue::SliceQueue(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SliceQueue SliceQueue::as_worker(const SliceWorkerOptions& options) {

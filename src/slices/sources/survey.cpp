@@ -41,8 +41,8 @@ Status all_of(const Problems& problems) {
     return Error{ExitCode::bad_input, problems.text()};
 }
 
-// What one rank says of a step that all take.
-struct Words {
+// What one rank reports of a step that all take.
+struct StepReport {
     std::uint64_t digest = 0;  // of what must be equal
     Status status = success();
     std::string found;
@@ -51,48 +51,48 @@ struct Words {
         return bytes_of(digest, status ? ExitCode::ok : status.error().code,
                         status ? "" : status.error().message, found);
     }
-    static Words of(const std::string& bytes) {
-        Words words;
+    static StepReport of(const std::string& bytes) {
+        StepReport report;
         std::uint8_t code = 0;
         std::string why;
-        const bool sound = fields_are(bytes, words.digest, code, why, words.found);
-        if (code != to_int(ExitCode::ok)) words.status = Error{static_cast<ExitCode>(code), why};
-        if (!sound) words.status = Error{ExitCode::internal, "its findings cannot be read"};
-        return words;
+        const bool sound = fields_are(bytes, report.digest, code, why, report.found);
+        if (code != to_int(ExitCode::ok)) report.status = Error{static_cast<ExitCode>(code), why};
+        if (!sound) report.status = Error{ExitCode::internal, "its findings cannot be read"};
+        return report;
     }
 };
 
 // A rank whose step fails tells the others, which would wait for it otherwise.
 template <class Step>
-Words words_of(std::uint64_t digest, Step&& step) {
-    Words words;
-    words.digest = digest;
+StepReport report_of(std::uint64_t digest, Step&& step) {
+    StepReport report;
+    report.digest = digest;
     try {
-        words.status = step(words.found);
+        report.status = step(report.found);
     } catch (const Failure& failure) {
-        words.status = failure.error;
+        report.status = failure.error;
     } catch (const std::exception& error) {
-        words.status = Error{ExitCode::unreachable, error.what()};
+        report.status = Error{ExitCode::unreachable, error.what()};
     }
-    return words;
+    return report;
 }
 
 // What all have found; or the same error on all ranks.
-Result<std::vector<std::string>> shared(const Party& party, const Words& mine) {
+Result<std::vector<std::string>> shared(const Party& party, const StepReport& mine) {
     const std::vector<std::string> all = party.gather(mine.bytes());
     std::vector<std::string> found;
     std::string problems;
     ExitCode code = ExitCode::ok;
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        Words words = Words::of(all[rank]);
+        StepReport report = StepReport::of(all[rank]);
         const std::string who = "rank " + std::to_string(rank);
-        if (words.digest != Words::of(all.front()).digest)
+        if (report.digest != StepReport::of(all.front()).digest)
             return Error{ExitCode::usage, who + " has other works or options than rank 0"};
-        found.push_back(std::move(words.found));
-        if (words.status) continue;
-        if (problems.empty()) code = words.status.error().code;
+        found.push_back(std::move(report.found));
+        if (report.status) continue;
+        if (problems.empty()) code = report.status.error().code;
         problems += (problems.empty() ? "" : "; ") + (party.size == 1 ? "" : who + ": ") +
-                    words.status.error().message;
+                    report.status.error().message;
     }
     if (!problems.empty()) return Error{code, problems};
     return found;
@@ -161,7 +161,7 @@ std::uint64_t digest_of(const std::vector<std::string>& works, const SurveyOptio
 // ---- the first step: each rank looks at each work whose number is its own, modulo their count ----
 
 Status look_at_share(const std::vector<std::string>& works, const SurveyOptions& options, const Party& party,
-                     std::string& words) {
+                     std::string& bytes) {
     if (options.lines && options.record_bytes > 0)
         return Error{ExitCode::usage, "lines and record_bytes exclude each other"};
     ByteWriter out;
@@ -173,7 +173,7 @@ Status look_at_share(const std::vector<std::string>& works, const SurveyOptions&
         else
             problems.add(found.error().message);
     }
-    words = out.take();
+    bytes = out.take();
     return all_of(problems);
 }
 
@@ -201,7 +201,7 @@ Result<LinePart> index_part(const Surveyed& source, Interval bytes, std::size_t 
 }
 
 Status index_share(const std::vector<Surveyed>& sources, const SurveyOptions& options, const Party& party,
-                   std::string& words) {
+                   std::string& bytes) {
     std::uint64_t all = 0;
     for (const Surveyed& source : sources)
         if (source.kind == Kind::lines) all += source.stamp.bytes;
@@ -224,12 +224,12 @@ Status index_share(const std::vector<Surveyed>& sources, const SurveyOptions& op
         }
         begin = end;
     }
-    words = out.take();
+    bytes = out.take();
     return all_of(problems);
 }
 
-Status join_lines(std::vector<Surveyed>& sources, const std::vector<std::string>& words) {
-    auto parts = parts_in(words, sources.size());
+Status join_lines(std::vector<Surveyed>& sources, const std::vector<std::string>& reports) {
+    auto parts = parts_in(reports, sources.size());
     if (!parts) return parts.error();
     for (std::size_t n = 0; n < sources.size(); ++n) {
         if (sources[n].kind != Kind::lines) continue;
@@ -246,8 +246,8 @@ Status join_lines(std::vector<Surveyed>& sources, const std::vector<std::string>
 Result<Survey> survey(const std::vector<std::string>& works, const SurveyOptions& options,
                       const Party& party) {
     const std::uint64_t digest = digest_of(works, options);
-    const auto looked = shared(party, words_of(digest, [&](std::string& words) {
-                                   return look_at_share(works, options, party, words);
+    const auto looked = shared(party, report_of(digest, [&](std::string& bytes) {
+                                   return look_at_share(works, options, party, bytes);
                                }));
     if (!looked) return looked.error();
     std::vector<Found> found(works.size());
@@ -269,8 +269,8 @@ Result<Survey> survey(const std::vector<std::string>& works, const SurveyOptions
         ++(file ? all.whole_files : all.whole_names);
     }
     if (!options.counts || !options.lines) return all;
-    const auto indexed = shared(party, words_of(digest, [&](std::string& words) {
-                                    return index_share(all.sources, options, party, words);
+    const auto indexed = shared(party, report_of(digest, [&](std::string& bytes) {
+                                    return index_share(all.sources, options, party, bytes);
                                 }));
     if (!indexed) return indexed.error();
     if (const Status joined = join_lines(all.sources, *indexed); !joined) return joined.error();
