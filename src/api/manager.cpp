@@ -25,7 +25,7 @@ net::contact::KnownAs known_as(const ManagerOptions& options) {
     return {options.name, options.catalog, true, api::generates_key(options)};
 }
 
-void say_on_stderr(const std::string& text) {
+void print_line(const std::string& text) {
     std::fprintf(stderr, "work_queue: %s\n", text.c_str());
 }
 
@@ -68,7 +68,7 @@ T or_refuse(Result<T> result) {
 class Manager::Impl {
   public:
     explicit Impl(ManagerOptions given)
-        : options(std::move(given)), lines(options.say ? options.say : say_on_stderr) {
+        : options(std::move(given)), lines(options.say ? options.say : print_line) {
         if (options.output_limit > engine::model::most_output)
             refuse({ExitCode::usage, "output_limit is at most 1 GiB: write larger outputs to a file"});
         say = [this](const std::string& text) { lines.add_line(text); };
@@ -120,7 +120,7 @@ class Manager::Impl {
         if (auto hosts = net::catalog::named_catalog_hosts(options.catalog))
             program.catalog = std::move(*hosts);
         program.lists = listening->lists;
-        program.tell = [this](const engine::model::ManagerStats& stats) {
+        program.on_turn = [this](const engine::model::ManagerStats& stats) {
             const std::unique_lock lock(changing, std::try_to_lock);
             if (lock && listening->port.entry)
                 listening->port.entry->publish_load({static_cast<std::uint64_t>(stats.tasks_waiting),
@@ -253,8 +253,7 @@ Status Manager::Impl::change_access(const ManagerOptions& to) {
     options.password = to.password;
     options.password_file = to.password_file;
     options.status = to.status;
-    if (listening)
-        manager->say_how_to_start_a_worker(api::command_of_worker(options, listening->port.number()));
+    if (listening) manager->change_worker_command(api::command_of_worker(options, listening->port.number()));
     return success();
 }
 
@@ -534,7 +533,7 @@ void ProgramManager::log_unfinished(records::logs::ProgramLogs& logs) {
     });
 }
 
-void ProgramManager::say_how_to_start_a_worker(std::string command) {
+void ProgramManager::change_worker_command(std::string command) {
     queue_.ask([&] { first_worker_.change(std::move(command)); });
 }
 

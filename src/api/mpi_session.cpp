@@ -149,7 +149,7 @@ void RankParts::start(const Functions& given, const MpiOptions& options) {
 // Forks and signals come before MPI starts.
 void RankParts::begin(const node::process::FunctionTable& table) {
     ranks::mpi::GuardOptions guard;
-    guard.tell = print_line;
+    guard.say = print_line;
     // The rank, not the guard, writes what the program has buffered for its streams.
     if (const auto code = ranks::mpi::fork_guard(environment(), last->guard, guard)) ::_exit(*code);
     launcher = node::launcher::Launcher::start(&table).or_throw();

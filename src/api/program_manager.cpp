@@ -160,15 +160,15 @@ std::optional<Instant> ProgramManager::each_turn(Instant turn) {
         files_->post([held = std::move(memories)] { return Background::Then(); });
     write_notes();
     const engine::model::ManagerStats now = manager::brief_stats(manager_->reactor());
-    if (options_.tell) options_.tell(now);
+    if (options_.on_turn) options_.on_turn(now);
     {
         const std::lock_guard lock(figures_mutex_);
         published_ = now;
     }
     std::optional<Instant> next;
-    for (const std::optional<Instant> due :
-         {recorder_.log_due(turn), summaries_.watch(turn), first_worker_.say_if_due(now, turn, options_.say),
-          status_.announce(now, turn), factories_.check_answers(turn)})
+    for (const std::optional<Instant> due : {recorder_.log_due(turn), summaries_.watch(turn),
+                                             first_worker_.print_if_due(now, turn, options_.say),
+                                             status_.announce(now, turn), factories_.check_answers(turn)})
         if (due && (!next || *due < *next)) next = due;
     return next;
 }
@@ -386,7 +386,7 @@ int ProgramManager::tasks_wanted() {
     }
     // Tasks submitted since the manager's last turn are waiting, too.
     stats.tasks_waiting += static_cast<std::int64_t>(queue_.submitted()) - stats.tasks_submitted;
-    const HungryLimits limits{tuning_.get("hungry-minimum"), tuning_.get("hungry-minimum-factor")};
+    const WantedLimits limits{tuning_.get("hungry-minimum"), tuning_.get("hungry-minimum-factor")};
     return static_cast<int>(std::min<std::int64_t>(api::tasks_wanted(stats, limits), INT_MAX));
 }
 
@@ -470,8 +470,8 @@ constexpr Duration patience = std::chrono::seconds(10);
 
 }  // namespace
 
-std::optional<Instant> FirstWorkerNotice::say_if_due(const engine::model::ManagerStats& stats, Instant now,
-                                                     const std::function<void(const std::string&)>& say) {
+std::optional<Instant> FirstWorkerNotice::print_if_due(const engine::model::ManagerStats& stats, Instant now,
+                                                       const std::function<void(const std::string&)>& say) {
     if (how_.empty()) return std::nullopt;
     if (stats.workers_connected > 0) {
         how_.clear();

@@ -50,8 +50,8 @@ class FirstWorkerNotice {
     }
 
     // Returns when to call it again; nullopt: with the next event.
-    std::optional<Instant> say_if_due(const engine::model::ManagerStats& stats, Instant now,
-                                      const std::function<void(const std::string&)>& say);
+    std::optional<Instant> print_if_due(const engine::model::ManagerStats& stats, Instant now,
+                                        const std::function<void(const std::string&)>& say);
 
   private:
     std::string how_;  // "": it was said, or is not needed any more
@@ -82,9 +82,9 @@ struct ProgramManagerOptions {
     records::logs::LogPaths logs;
     records::logs::SummaryLimits summaries;
     KeepAlive keep_alive;
-    std::function<void(const KeepAlive&)> change_keep_alive;       // on the manager's thread; may be empty
-    std::function<void(const engine::model::ManagerStats&)> tell;  // each turn of the loop; may be empty
-    std::function<void(const std::string&)> say;                   // called on any thread; must not be empty
+    std::function<void(const KeepAlive&)> change_keep_alive;          // on the manager's thread; may be empty
+    std::function<void(const engine::model::ManagerStats&)> on_turn;  // each turn of the loop; may be empty
+    std::function<void(const std::string&)> say;  // called on any thread; must not be empty
 };
 
 class ProgramManager {
@@ -140,7 +140,7 @@ class ProgramManager {
     void ask_catalog(net::catalog::CatalogHosts hosts);  // for fetch-factory
     void list_to_others(bool on);                        // see ProgramManagerOptions::lists
     // Another command that starts a worker, for FirstWorkerNotice.
-    void say_how_to_start_a_worker(std::string command);
+    void change_worker_command(std::string command);
     // Runs `work` on the manager's thread. False: it has ended.
     bool ask(std::function<void()> work) { return queue_.ask(std::move(work)); }
     bool lost_a_rank() const { return lost_a_rank_; }  // after end()
@@ -203,13 +203,13 @@ class ProgramManager {
 };
 
 // How many more tasks a program should submit.
-struct HungryLimits {
+struct WantedLimits {
     double minimum = 10;        // tasks: `hungry-minimum`
     double minimum_factor = 2;  // tasks per worker: `hungry-minimum-factor`
 };
 
 // How many tasks to submit so that enough wait for the workers, by the manual's rule of thumb; 0: enough do.
-inline std::int64_t tasks_wanted(const engine::model::ManagerStats& stats, const HungryLimits& limits = {}) {
+inline std::int64_t tasks_wanted(const engine::model::ManagerStats& stats, const WantedLimits& limits = {}) {
     constexpr double most = 1e15;  // a larger number is no task count
     const double enough =
         std::max(limits.minimum, limits.minimum_factor * static_cast<double>(stats.workers_connected));

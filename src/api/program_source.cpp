@@ -60,7 +60,7 @@ void ProgramSource::submit(std::unique_ptr<TaskData>& task, manager::Manager& ma
     if (!like_the_last(*task)) {
         const bool measured = task->specs && task->specs->is_measured();
         const CategoryId category = categories_.of_task(task->category, measured, manager, now);
-        engine::model::Shape shape = shape_of(*task, categories_.speaks(category, manager));
+        engine::model::Shape shape = shape_of(*task, categories_.has_settings(category, manager));
         shape.category = category;
         if (range_.count > 0 && !(shape == range_.shape)) flush(manager, now);
         if (range_.count == 0) range_.shape = std::move(shape);
@@ -282,7 +282,7 @@ CategoryId ProgramCategories::of_task(const std::string& name, bool measured, ma
     return category.id;
 }
 
-bool ProgramCategories::speaks(CategoryId id, const manager::Manager& manager) const {
+bool ProgramCategories::has_settings(CategoryId id, const manager::Manager& manager) const {
     const engine::model::Category* const category = manager.reactor().category(id);
     return category != nullptr && (category->max() != engine::model::Sizes{} ||
                                    category->mode() != engine::model::AllocationMode::fixed);

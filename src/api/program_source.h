@@ -33,7 +33,7 @@ class ProgramCategories {
     CategoryId of_task(const std::string& name, bool measured, manager::Manager& manager,
                        engine::model::Now now);
     // Whether the category has settings for the resources of its tasks.
-    bool speaks(CategoryId category, const manager::Manager& manager) const;
+    bool has_settings(CategoryId category, const manager::Manager& manager) const;
 
     void set(const std::string& name, engine::model::CategorySet what, manager::Manager& manager,
              engine::model::Now now);

@@ -96,12 +96,12 @@ void ActionPerformer::act_on(const engine::model::Dismiss& action, engine::model
 }
 
 void ActionPerformer::act_on(const engine::model::HostExcluded& action, engine::model::Now) {
-    router_.tell_user("host " + action.host + " is excluded until " + local_time(action.until, "%H:%M:%S") +
-                      ": " + action.why + (how_to_keep_hosts_.empty() ? "" : "; " + how_to_keep_hosts_));
+    router_.print_line("host " + action.host + " is excluded until " + local_time(action.until, "%H:%M:%S") +
+                       ": " + action.why + (how_to_keep_hosts_.empty() ? "" : "; " + how_to_keep_hosts_));
 }
 
 void ActionPerformer::act_on(const engine::model::HostReleased& action, engine::model::Now) {
-    router_.tell_user("host " + action.host + " is readmitted");
+    router_.print_line("host " + action.host + " is readmitted");
 }
 
 // ---- the run ----
@@ -111,7 +111,7 @@ void ActionPerformer::act_on(const engine::model::CategoryChanged& action, engin
 }
 
 void ActionPerformer::act_on(const engine::model::Warning& action, engine::model::Now) {
-    router_.tell_user(action.text);
+    router_.print_line(action.text);
 }
 
 void ActionPerformer::act_on(const engine::model::Finished& action, engine::model::Now) {

@@ -122,7 +122,7 @@ bool has_ruler(std::string_view text) {
 
 }  // namespace
 
-std::string telling_lines(const std::string& text) {
+std::string lines_of_cause(const std::string& text) {
     constexpr std::size_t first_lines = 3;
     constexpr std::size_t shown = 5;
     const std::string tail = last_lines(text, static_cast<int>(shown));

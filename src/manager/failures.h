@@ -24,7 +24,7 @@ struct FailureExample {
     std::string host;
     std::string command;
     engine::model::Outcome outcome;
-    std::string stderr_tail;  // telling_lines() of it
+    std::string stderr_tail;  // lines_of_cause() of it
     std::uint64_t count = 1;  // failures like this one
     std::string category{};
 };
@@ -75,7 +75,7 @@ class Failures {
 
 // The last 5 lines of a task's stderr. mpirun ends it with paragraphs between rulers, in which the cause
 // comes first: then the first 3 lines and the last 2, without rulers and empty lines.
-std::string telling_lines(const std::string& text);
+std::string lines_of_cause(const std::string& text);
 
 // The last `lines` lines of `text`, without a newline at the end, each at most 200 characters.
 std::string last_lines(const std::string& text, int lines);

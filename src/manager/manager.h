@@ -167,7 +167,7 @@ class Manager final : private Router {
     // Router: what the parts may use of the manager.
     bool run_is_over() const override { return finished().has_value(); }
     void react(const engine::model::Event& event, engine::model::Now now) override;
-    void tell_user(const std::string& line) override { say(line); }
+    void print_line(const std::string& line) override { say(line); }
     void handle_event(const engine::model::Event& event, engine::model::Now now);
     bool take(LinkKey key, const net::frames::Arrival& arrival, std::size_t& begun, bool& says_more,
               engine::model::Now now);

@@ -15,7 +15,7 @@ class Router {
     virtual engine::model::ManagerStats stats() const = 0;
     virtual bool run_is_over() const = 0;  // the core has finished: only goodbyes follow
     virtual void react(const engine::model::Event& event, engine::model::Now now) = 0;
-    virtual void tell_user(const std::string& line) = 0;
+    virtual void print_line(const std::string& line) = 0;
 
   protected:
     ~Router() = default;

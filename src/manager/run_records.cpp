@@ -70,9 +70,9 @@ void RunRecords::departed(records::journal::WorkerRecord worker, const std::stri
     if (const auto ended = ended_there_.extract(worker.worker)) worker.tasks_done = ended.mapped();
     recorder_.worker(worker);
     if (!router_.run_is_over() && why != told_to_leave)
-        router_.tell_user("worker " + std::to_string(worker.worker.value()) + " on " + worker.host +
-                          (departure == records::journal::Departure::failure ? " was lost: " : " left: ") +
-                          why);
+        router_.print_line("worker " + std::to_string(worker.worker.value()) + " on " + worker.host +
+                           (departure == records::journal::Departure::failure ? " was lost: " : " left: ") +
+                           why);
 }
 
 // ---- tasks ----
@@ -143,7 +143,7 @@ void RunRecords::ended(engine::model::AttemptEnded& action, const Link* link, At
         ++ended_there_[action.worker];
     if (record.final && !record.outcome.succeeded())
         failures_.add({action.task, record.attempt, record.line, link != nullptr ? link->record->host : "",
-                       tasks_.command(action.task), record.outcome, telling_lines(recorded.output.err), 1,
+                       tasks_.command(action.task), record.outcome, lines_of_cause(recorded.output.err), 1,
                        categories_[action.category.value()]});
     const std::uint64_t longest = std::max(record.outcome.stdout_bytes, record.outcome.stderr_bytes);
     if (record.final && longest > options_.output_limit) ++outputs_truncated_;
@@ -181,7 +181,7 @@ void RunRecords::skipped(engine::model::Skipped& action, engine::model::Now now)
         " can never run: " + example.reason +
         (example.detail.empty() ? "" : (action.because ? "; its command: " : "; ") + example.detail);
     recorder_.skipped(action.tasks, text, now.wall);
-    if (failures_.skip(std::move(example))) router_.tell_user(text);
+    if (failures_.skip(std::move(example))) router_.print_line(text);
 }
 
 void RunRecords::cancelled(const engine::model::Cancelled& action, engine::model::Now now) {

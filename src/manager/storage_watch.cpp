@@ -8,15 +8,15 @@ namespace wq::manager {
 
 void StorageWatch::check_recorder(engine::model::Now now) {
     recorder_.settle();
-    for (const std::string& notice : recorder_.notices()) router_.tell_user(notice);
+    for (const std::string& notice : recorder_.notices()) router_.print_line(notice);
     const auto trouble = recorder_.trouble();
     if (trouble && !trouble_since_) {
         trouble_since_ = now.instant;
-        router_.tell_user(*trouble + "; dispatching is paused; retrying the write for up to " +
-                          format_duration(limits_.retry_limit));
+        router_.print_line(*trouble + "; dispatching is paused; retrying the write for up to " +
+                           format_duration(limits_.retry_limit));
     } else if (!trouble && trouble_since_) {
         trouble_since_.reset();
-        router_.tell_user("results can be written again");
+        router_.print_line("results can be written again");
     }
     const std::uint64_t limit = limits_.most_unwritten_bytes;
     const bool hold = trouble || recorder_.backlog_bytes() > (holding_ ? limit / 2 : limit);

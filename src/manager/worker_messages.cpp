@@ -87,9 +87,9 @@ void WorkerMessages::on(Link& link, const net::messages::EnvironmentReport& mess
     if (!link.record || told == nullptr) return;
     const std::string line = *told + " #!";
     const std::string text = line_for_message(last_lines(message.text, 1));
-    router_.tell_user("worker " + std::to_string(link.record->worker.value()) + " on " + link.record->host +
-                      ": `" + line + "` ended with " + std::to_string(message.exit_code) +
-                      (text.empty() ? "" : ": " + text));
+    router_.print_line("worker " + std::to_string(link.record->worker.value()) + " on " + link.record->host +
+                       ": `" + line + "` ended with " + std::to_string(message.exit_code) +
+                       (text.empty() ? "" : ": " + text));
     if (message.exit_code != 0) to_.records.failures().add_environment({line, message.exit_code, text});
 }
 

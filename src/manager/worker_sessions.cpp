@@ -97,7 +97,7 @@ void WorkerSessions::welcome_rank(Link& link, const net::messages::Hello& messag
     link.shares_files = options_.ranks_share_files;
     link.takes_tickets = message.takes_tickets;
     events_.joined(link, message);
-    if (!message.remark.empty()) router_.tell_user(message.remark);
+    if (!message.remark.empty()) router_.print_line(message.remark);
     links_.send_message(link, options_.of_rank);
     events_.welcomed(link);
     router_.react(joined(message, record.worker, now), now);
@@ -126,7 +126,7 @@ void WorkerSessions::welcome_tcp_worker(Link& link, net::messages::Hello& messag
     links_.assign(link, record);
     events_.joined(link, message);
     link.key.first->admit(link.key.second);
-    if (!message.remark.empty()) router_.tell_user(line_for_message(message.remark));
+    if (!message.remark.empty()) router_.print_line(line_for_message(message.remark));
     links_.send_message(link, welcome(*link.session));
     events_.welcomed(link);
     engine::model::WorkerJoined event = joined(message, record.worker, now);
@@ -173,7 +173,7 @@ void WorkerSessions::reconnect(Link& link, net::messages::Hello& message, engine
     link.key.first->admit(link.key.second);
     links_.send_message(link, welcome(*session));
     events_.welcomed(link);
-    router_.tell_user(named(session->record) + " reconnected");
+    router_.print_line(named(session->record) + " reconnected");
     router_.react(engine::model::WorkerReconnected{worker, std::move(message.holding)}, now);
 }
 
@@ -261,8 +261,8 @@ void WorkerSessions::on_disconnect(LinkKey key, const std::string& why, bool clo
     const Duration limit = ended ? net::session::disconnect_limit_if_closed(session->disconnect_limit)
                                  : session->disconnect_limit;
     events_.disconnected(worker);
-    router_.tell_user(named(session->record) + " is disconnected: " + why +
-                      "; it keeps its tasks, and may reconnect within " + format_duration(limit));
+    router_.print_line(named(session->record) + " is disconnected: " + why +
+                       "; it keeps its tasks, and may reconnect within " + format_duration(limit));
     router_.react(engine::model::WorkerDisconnected{worker, why, limit}, now);
 }
 
@@ -314,7 +314,7 @@ void WorkerSessions::close(Link& link, const net::messages::Message& last, const
                            engine::model::Now now) {
     links_.close(link, last);
     if (!link.record && !router_.run_is_over())
-        router_.tell_user("refused a worker from " + link.address + ": " + why);
+        router_.print_line("refused a worker from " + link.address + ": " + why);
     drop(link.key, why, records::journal::Departure::failure, now);
 }
 

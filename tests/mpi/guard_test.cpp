@@ -144,7 +144,7 @@ int main(int count, char** arguments) {
     if (count > 2) order.code = ::atoi(arguments[2]);
     if (count > 3) order.seed = ::strtoull(arguments[3], nullptr, 10);
     wq::ranks::mpi::GuardOptions options;
-    options.tell = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+    options.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
     return wq::ranks::mpi::run_guarded(
         wq::ranks::mpi::read_launch_environment(),
         [&](wq::ranks::mpi::GuardLink& guard) { return wq::test::rank_main(guard, order); }, options);

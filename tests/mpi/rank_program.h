@@ -21,7 +21,7 @@ inline void check(bool fine, const char* what, const char* file, int line) {
 // run_guarded() for a test program; its start may throw.
 inline int run_rank(const std::function<int(ranks::mpi::GuardLink&)>& rank_main) {
     ranks::mpi::GuardOptions options;
-    options.tell = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+    options.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
     const auto guarded = [&](ranks::mpi::GuardLink& guard) {
         try {
             return rank_main(guard);

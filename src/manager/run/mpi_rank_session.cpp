@@ -159,15 +159,15 @@ bool settle(ranks::mpi::MpiTransport& ranks, bool well, const std::function<void
     Waiter waiter;
     const Instant began = instant_now();
     const BackOff back_off(began);
-    Instant speak_at = began + limit_of_silence;
+    Instant print_at = began + limit_of_silence;
     ranks.settle(well);
     for (;;) {
         if (const auto settled = ranks.settled()) return *settled;
         const Instant now = instant_now();
         if (!well && now - began >= limit_after_a_loss) return false;
-        if (now >= speak_at) {
+        if (now >= print_at) {
             waits();
-            speak_at = Instant::max();
+            print_at = Instant::max();
         }
         waiter.wait(back_off.pause(now));
     }

@@ -66,7 +66,7 @@ Status ManagerLoop::run() {
         if (!parts_.manager.over()) wait(moved);
     }
     parts_.manager.end_samples(now());
-    say_goodbye();
+    send_goodbyes();
     if (source_error_) return *source_error_;
     return success();
 }
@@ -234,7 +234,7 @@ void ManagerLoop::wait(bool moved) {
     turn_began_ = after;
 }
 
-void ManagerLoop::say_goodbye() {
+void ManagerLoop::send_goodbyes() {
     parts_.manager.dismiss_all("the run is over", now());
     for (net::frames::Transport* wire : parts_.wires) let_frames_leave(*wire);
 }

@@ -142,7 +142,7 @@ class ManagerLoop {
     void read_source();
     void handle_signals();
     void wait(bool moved);
-    void say_goodbye();
+    void send_goodbyes();
 
     ManagerLoopParts parts_;
     Waiter waiter_;

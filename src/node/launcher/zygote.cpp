@@ -68,8 +68,8 @@ std::optional<Request> receive_request(int control) {
 class ZygoteProcess {
   public:
     ZygoteProcess(int control, SharedPage& shared, const process::FunctionTable* functions,
-                  LastWords say_last_words)
-        : control_(control), shared_(shared), functions_(functions), say_last_words_(say_last_words) {}
+                  LastWords send_last_words)
+        : control_(control), shared_(shared), functions_(functions), send_last_words_(send_last_words) {}
 
     void run() {
         for (bool rank_lives = true; rank_lives;) {
@@ -183,7 +183,7 @@ class ZygoteProcess {
         if (launcher_ > 0) clean_up();
         const int rest = milliseconds_until(until + std::chrono::milliseconds(process::kill_limit_ms));
         const bool all_ended = process::end_all_children(rest);
-        if (!last_words_.empty() && say_last_words_ != nullptr) say_last_words_(last_words_, all_ended);
+        if (!last_words_.empty() && send_last_words_ != nullptr) send_last_words_(last_words_, all_ended);
     }
 
     static int milliseconds_until(Instant until) {
@@ -199,7 +199,7 @@ class ZygoteProcess {
     int control_;
     SharedPage& shared_;
     const process::FunctionTable* functions_;
-    LastWords say_last_words_;
+    LastWords send_last_words_;
     std::string last_words_;
     process::ChildEnds ends_;
     Descriptor lifeline_;

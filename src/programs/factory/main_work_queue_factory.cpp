@@ -179,7 +179,7 @@ class Program {
             const wq::factory::CycleReport seen = factory_.cycle(now());
             report(seen);
             announce(seen);
-            tell_if_nobody(seen);
+            complain_if_nobody(seen);
             if (factory_.timed_out(instant_now())) {
                 complain("no manager had a task for " + format_duration(settings_.factory_timeout));
                 break;
@@ -202,7 +202,7 @@ class Program {
             waiter.wait(std::clamp(until - instant_now(), Duration{0}, between_looks));
             if (command_.ends_with_reader && waiter.readable(STDOUT_FILENO)) return false;
             if (waiter.readable(signals_.descriptor())) return true;
-            if (instant_now() >= told_again_at_) tell_catalogs();
+            if (instant_now() >= publish_again_at_) publish_to_catalogs();
         }
         return true;
     }
@@ -252,7 +252,7 @@ class Program {
     }
 
     // Once, until there is one again.
-    void tell_if_nobody(const wq::factory::CycleReport& report) {
+    void complain_if_nobody(const wq::factory::CycleReport& report) {
         const bool nobody = report.managers + report.unanswered == 0 && !settings_.manager_name.empty();
         if (nobody && !nobody_)
             complain("no manager whose name matches " + quote_for_message(settings_.manager_name) +
@@ -274,14 +274,14 @@ class Program {
         }
         record_ = record_of(report, settings_, name_, folder_.number());
         entry_.publish_record(record_);
-        tell_catalogs();
+        publish_to_catalogs();
     }
 
     // Also between cycles, so that the servers do not forget it.
-    void tell_catalogs() {
+    void publish_to_catalogs() {
         if (!announcer_) return;
         announcer_->publish_record(record_);
-        told_again_at_ = instant_now() + std::chrono::seconds(30);
+        publish_again_at_ = instant_now() + std::chrono::seconds(30);
     }
 
     void report(const wq::factory::CycleReport& report) const {
@@ -325,7 +325,7 @@ class Program {
     std::optional<net::contact::Announcer> announcer_;
     net::contact::FactoryEntry entry_{net::contact::registry_folder()};
     std::string record_;
-    Instant told_again_at_ = Instant::max();
+    Instant publish_again_at_ = Instant::max();
 };
 
 int keep_workers(const programs::factory::FactoryCommand& command) {

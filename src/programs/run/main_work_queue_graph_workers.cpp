@@ -20,7 +20,7 @@ namespace {
 using namespace wq;
 
 // Of a file that takes seconds, for whoever waits for it.
-void say_what_takes_long(const std::string& path) {
+void print_long_reading(const std::string& path) {
     constexpr std::uintmax_t long_work = 256U << 20;
     std::error_code unknown;
     const std::uintmax_t size = std::filesystem::file_size(path, unknown);
@@ -48,7 +48,7 @@ Status write_page(const programs::run::GraphWorkersOptions& options, const views
 }
 
 Status run(const programs::run::GraphWorkersOptions& options) {
-    say_what_takes_long(options.log);
+    print_long_reading(options.log);
     const auto source = views::read_source(options.log);
     if (!source) return source.error();
     const std::string output =

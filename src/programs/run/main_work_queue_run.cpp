@@ -17,17 +17,17 @@
 namespace {
 
 // Every rank has the same command line; only one answers.
-bool speaks_for_all() {
+bool answers_for_all() {
     return wq::ranks::mpi::read_launch_environment().rank == 0;
 }
 
 int fail(const wq::Error& error) {
-    if (speaks_for_all()) std::fprintf(stderr, "work_queue_run: %s\n", error.message.c_str());
+    if (answers_for_all()) std::fprintf(stderr, "work_queue_run: %s\n", error.message.c_str());
     return wq::to_int(error.code);
 }
 
 int print(const std::string& text) {
-    if (!speaks_for_all()) return 0;
+    if (!answers_for_all()) return 0;
     std::fwrite(text.data(), 1, text.size(), stdout);
     return wq::after_output("work_queue_run", 0);
 }
@@ -44,7 +44,7 @@ int print_output(const wq::programs::run::Command& command) {
     const auto output =
         wq::manager::report::kept_output(command.output_directory, wq::TaskId(command.output_task));
     if (!output) return fail(output.error());
-    if (!speaks_for_all()) return 0;
+    if (!answers_for_all()) return 0;
     std::fwrite(output->out.data(), 1, output->out.size(), stdout);
     std::fwrite(output->err.data(), 1, output->err.size(), stderr);
     return wq::after_output("work_queue_run", 0);
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
         return text ? print(*text + "\n") : fail(text.error());
     }
     wq::ranks::mpi::GuardOptions guard;
-    guard.tell = [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); };
+    guard.say = [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); };
     guard.resumable = true;
     const std::vector<std::string> words(argv, argv + argc);
     // With a file size limit, the write then fails with an error that has the path, instead of ending the

@@ -182,7 +182,7 @@ class Shown {
 
     manager::status::Lister& lister() { return lister_; }
     // Returns when to call it next.
-    std::optional<Instant> tell(Instant now) {
+    std::optional<Instant> publish(Instant now) {
         const engine::model::ManagerStats stats = manager::brief_stats(manager_.reactor());
         listening_.publish_load({static_cast<std::uint64_t>(stats.tasks_waiting),
                                  static_cast<std::uint64_t>(stats.workers_connected)});
@@ -260,14 +260,14 @@ class Run {
             progress_.update(manager_->stats(), source_->ended(), manager_->records().attempts_ended(),
                              progress_details(at), at);
         if (growth_) look_at_growth();
-        std::optional<Instant> told;
+        std::optional<Instant> next_publication;
         if (listening_) {
             for (const std::string& news : listening_->take_news(rank_.options.verbose))
                 progress_.print_line(news);
-            told = shown_->tell(at);
+            next_publication = shown_->publish(at);
         }
         live_report_.tick({at, wall_now()});
-        const Instant next = std::min(live_report_.wakeup(), told.value_or(Instant::max()));
+        const Instant next = std::min(live_report_.wakeup(), next_publication.value_or(Instant::max()));
         return std::min(next, progress_.wakeup().value_or(next));
     }
 

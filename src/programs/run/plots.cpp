@@ -67,7 +67,7 @@ struct Complaints {
     Descriptor file{::memfd_create("gnuplot", MFD_CLOEXEC)};
 
     // The line with the error: below the echoed command and a caret, as `line 7: ...`.
-    std::string telling_line() const {
+    std::string error_line() const {
         char buffer[8192];
         const ssize_t n = ::pread(file.get(), buffer, sizeof buffer, 0);
         std::string_view rest(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
@@ -117,7 +117,7 @@ Status draw_with_gnuplot(const std::string& program, const views::PlotStyle& sty
     input.write.reset();
     const int code = gnuplot.wait();
     if (code == 0) return success();
-    const std::string said = complaints.telling_line();
+    const std::string said = complaints.error_line();
     const std::string how = code > 128 && code < 128 + NSIG ? "ended by signal " + std::to_string(code - 128)
                                                             : "exit code " + std::to_string(code);
     return Error{ExitCode::internal, program + " failed: " + (said.empty() ? how : said)};

@@ -80,7 +80,7 @@ std::vector<std::string> Listening::take_news(bool all) {
         const std::string text = (note.refusal ? "worker " : "") + note.text;
         if (all)
             news.push_back(text);
-        else if (note.refusal && !std::exchange(told_refusal_, true))
+        else if (note.refusal && !std::exchange(printed_refusal_, true))
             news.push_back(text + " (-v shows every refused worker)");
     }
     return news;
@@ -108,8 +108,8 @@ Status check(const Grow& grow) {
     std::string why = asked.errors();
     while (why.ends_with('\n')) why.pop_back();
     why.erase(0, why.rfind('\n') + 1);  // remarks before it
-    constexpr std::string_view sayer = "work_queue_factory: ";
-    if (why.starts_with(sayer)) why.erase(0, sayer.size());
+    constexpr std::string_view prefix = "work_queue_factory: ";
+    if (why.starts_with(prefix)) why.erase(0, prefix.size());
     return Error{ExitCode::usage, "--grow: " + line_for_message(why, 400)};
 }
 
@@ -131,8 +131,8 @@ void Growth::take_reports(const std::function<void(const std::string&)>& say, st
     if (const auto& report = factory_.report();
         report && report->time != std::exchange(reported_, report->time))
         connected_then_ = connected;
-    if (factory_.running() || told_end_) return;
-    told_end_ = true;
+    if (factory_.running() || printed_end_) return;
+    printed_end_ = true;
     say("the factory has ended: no more workers are submitted");
 }
 
@@ -157,7 +157,7 @@ std::string Growth::text() const {
 }
 
 void Growth::end(const std::function<void(const std::string&)>& say) {
-    told_end_ = true;
+    printed_end_ = true;
     factory_.stop(longest_end, say);
 }
 

@@ -53,7 +53,7 @@ class Listening {
     std::string contact_path_;
     std::string of_catalogs_;      // for those who see no registry; empty: no catalog server is named
     net::contact::MarkFile mark_;  // for workers that see the run's folder
-    bool told_refusal_ = false;
+    bool printed_refusal_ = false;
 };
 
 // Adds --grow to a run: a factory that submits workers for it.
@@ -83,7 +83,7 @@ class Growth {
     explicit Growth(wq::factory::FactoryProcess factory) : factory_(std::move(factory)) {}
 
     wq::factory::FactoryProcess factory_;
-    bool told_end_ = false;
+    bool printed_end_ = false;
     WallMicros reported_ = 0;          // when the last report was made
     std::int64_t connected_then_ = 0;  // workers, when it was read
     std::int64_t connected_ = 0;       // now

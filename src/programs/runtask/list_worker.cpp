@@ -214,7 +214,7 @@ void Worker::on_nothing_to_take(Instant now) {
     const bool more_may_come =
         why.may_become_free != 0 || member_->next_look_at_lost() || member_->list().has_unfinished_line();
     if (options_.once && !running_.any_runs() && !more_may_come) {
-        end_.plan(say_what_is_left(why));
+        end_.plan(print_what_is_left(why));
     } else if (!running_.any_runs() && terminal_.has_reader()) {
         const std::string text = waiting_text(why, member_->list().list(), member_->id());
         if (std::exchange(waits_for_, text) != text) say_(text);
@@ -222,7 +222,7 @@ void Worker::on_nothing_to_take(Instant now) {
 }
 
 // Returns the exit code.
-int Worker::say_what_is_left(const shared_list::text::Waiting& why) {
+int Worker::print_what_is_left(const shared_list::text::Waiting& why) {
     const shared_list::text::Document& list = member_->list().list();
     const auto say = [&](const std::string& text) { say_(member_->name() + ": " + text); };
     const shared_list::text::Waiting for_good = blocked_for_good(why, list, member_->id());

@@ -53,7 +53,7 @@ class Worker {
     void on(ShellLeft event);
     void on(TaskEnded event);
     void on_nothing_to_take(Instant now);
-    int say_what_is_left(const shared_list::text::Waiting& why);
+    int print_what_is_left(const shared_list::text::Waiting& why);
 
     // Of lists.
     void choose_list(Joining joining);

@@ -15,12 +15,12 @@ namespace {
 using wq::programs::slices::Options;
 
 // Every rank has the same command line; only one answers.
-bool speaks_for_all() {
+bool answers_for_all() {
     return wq::ranks::mpi::read_launch_environment().rank == 0;
 }
 
 int fail(const std::string& why, int code) {
-    if (speaks_for_all()) std::fprintf(stderr, "work_queue_slices: %s\n", why.c_str());
+    if (answers_for_all()) std::fprintf(stderr, "work_queue_slices: %s\n", why.c_str());
     return code;
 }
 
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
     const auto options = wq::programs::slices::parse_options(argc, argv);
     if (!options) return fail(options.error().message, wq::to_int(options.error().code));
     if (options->mode == Options::Mode::run) return wq::after_output("work_queue_slices", run(*options));
-    if (!speaks_for_all()) return 0;
+    if (!answers_for_all()) return 0;
     try {
         return wq::after_output("work_queue_slices", answer(*options));
     } catch (const wq::SetupError& error) {

@@ -68,7 +68,7 @@ std::string encode_last_words(const net::frames::TcpDialOptions& manager,
     return bytes_of(will);
 }
 
-void say_last_words(const std::string& encoded, bool all_ended) {
+void send_last_words(const std::string& encoded, bool all_ended) {
     try {
         Will will;
         fields_are(encoded, will);

@@ -16,6 +16,6 @@ std::string encode_last_words(const net::frames::TcpDialOptions& manager,
 
 // As node::launcher::LastWords. Returns when the manager has heard them, cannot be reached, or waits no
 // longer.
-void say_last_words(const std::string& encoded, bool all_ended);
+void send_last_words(const std::string& encoded, bool all_ended);
 
 }  // namespace wq::programs::worker

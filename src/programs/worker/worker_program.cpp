@@ -81,7 +81,7 @@ class Program {
         : options_(options),
           parent_(::getppid()),
           function_table_(functions),
-          launcher_(node::launcher::Launcher::start(&functions, say_last_words).or_throw()),
+          launcher_(node::launcher::Launcher::start(&functions, send_last_words).or_throw()),
           signals_(Signals::block().or_throw()),
           batch_end_(manager::run::ask_for_end(true)),
           calls_(ManagerCalls::of(options, warn).or_throw()),
@@ -159,7 +159,7 @@ class Program {
         const std::string less = node::machine::what_is_less(allowed_, now);
         if (less.empty()) return;
         const auto found = look_again();
-        if (!found) return say_that_it_cannot_look(less, found.error().message);
+        if (!found) return print_failed_look(less, found.error().message);
         allowed_ = now;
         cannot_look_.clear();
         const std::string lacks = what_it_lacks(resources_, *found, node::machine::CpuMask::of_process(0));
@@ -204,7 +204,7 @@ class Program {
     }
 
     // Tries again at the next look; reconnecting would fail for the same reason.
-    void say_that_it_cannot_look(const std::string& less, const std::string& why) {
+    void print_failed_look(const std::string& less, const std::string& why) {
         const std::string text =
             less + "; the worker offers the same as before, because it cannot inspect its machine: " + why;
         if (std::exchange(cannot_look_, text) != text) print_and_log(text);

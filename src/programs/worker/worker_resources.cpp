@@ -23,7 +23,7 @@ namespace {
 using node::machine::Binding;
 using node::machine::BoundKind;
 
-node::machine::Bounds said(const WorkerProgramOptions& options) {
+node::machine::Bounds given_bounds(const WorkerProgramOptions& options) {
     node::machine::Bounds bounds;
     const auto add = [&](BoundKind kind, const std::optional<std::int64_t>& amount) {
         // A limit above the free disk would make tasks fail in the middle, so it does not override the free
@@ -65,7 +65,7 @@ WorkerResources worker_resources(node::machine::Machine machine, std::int64_t fr
                                  const WorkerProgramOptions& options, const node::machine::Bounds& batch) {
     node::machine::Bounds bounds{{BoundKind::disk, free_disk_mb, "free", true, false, {}}};
     bounds.insert(bounds.end(), batch.begin(), batch.end());
-    for (const node::machine::Bound& bound : said(options)) bounds.push_back(bound);
+    for (const node::machine::Bound& bound : given_bounds(options)) bounds.push_back(bound);
     node::machine::restrict_to(machine, bounds);
     if (options.bind && *options.bind != Binding::none) node::machine::choose_nearest(machine);
     if (options.threads_per_core) node::machine::leave_threads(machine, *options.threads_per_core);

@@ -76,7 +76,7 @@ bool pmix_attempt(Duration limit, Talk talk) {
 }
 
 // The socket to hydra's proxy after writing `words`.
-std::optional<int> tell_hydra(std::string_view words) {
+std::optional<int> send_to_hydra(std::string_view words) {
     const char* text = std::getenv("PMI_FD");
     const auto fd = parse_count(text ? text : "", 0, 1 << 20);
     if (!fd) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<int> tell_hydra(std::string_view words) {
 }
 
 bool hydra_attempt(Duration limit) {
-    const std::optional<int> socket = tell_hydra("cmd=finalize\n");
+    const std::optional<int> socket = send_to_hydra("cmd=finalize\n");
     if (!socket) return false;
     pollfd answer{*socket, POLLIN, 0};
     char acknowledged[64];
@@ -97,7 +97,7 @@ bool hydra_attempt(Duration limit) {
 
 }  // namespace
 
-bool say_goodbye(ProcessManager manager, const GoodbyeOptions& options) {
+bool send_goodbye(ProcessManager manager, const GoodbyeOptions& options) {
     for (int attempt = 0; attempt < options.attempts; ++attempt) {
         const auto greet = [](const Pmix& pmix) { return pmix.join() && pmix.leave(); };
         if (manager == ProcessManager::pmix && pmix_attempt(options.limit, greet)) return true;
@@ -109,7 +109,7 @@ bool say_goodbye(ProcessManager manager, const GoodbyeOptions& options) {
 
 bool abort_job(ProcessManager manager, int exit_code, const GoodbyeOptions& options) {
     if (manager == ProcessManager::hydra)  // it does not answer: it kills
-        return tell_hydra("cmd=abort exitcode=" + std::to_string(exit_code) + "\n").has_value();
+        return send_to_hydra("cmd=abort exitcode=" + std::to_string(exit_code) + "\n").has_value();
     if (manager != ProcessManager::pmix) return false;
     const auto end = [&](const Pmix& pmix) { return pmix.join() && pmix.abort(exit_code); };
     for (int attempt = 0; attempt < options.attempts; ++attempt)
@@ -159,19 +159,19 @@ int judge(const RankStory& story, const End& end, const LaunchEnvironment& envir
         const bool killed = WIFSIGNALED(status);
         // A rank that ends with 75 before later collectives has said why.
         const bool unsaid = killed || (story.again && code != to_int(ExitCode::interrupted));
-        if (unsaid && !end.launcher_ends_us && options.tell)
-            options.tell("a rank " +
-                         (killed ? "was killed by signal " + std::to_string(WTERMSIG(status))
-                                 : "ended with code " + std::to_string(code)) +
-                         (story.again ? " before it served or shared slices; start the job again"
-                                      : " while MPI started; no task has run, start it again"));
+        if (unsaid && !end.launcher_ends_us && options.say)
+            options.say("a rank " +
+                        (killed ? "was killed by signal " + std::to_string(WTERMSIG(status))
+                                : "ended with code " + std::to_string(code)) +
+                        (story.again ? " before it served or shared slices; start the job again"
+                                     : " while MPI started; no task has run, start it again"));
         if (!environment.ends_job_at_failure) abort_job(environment.manager, code, options.goodbye);
         return code;
     }
     if (story.rank == 0 && WIFSIGNALED(status)) {
         const std::string signal = std::to_string(WTERMSIG(status));
         const std::string rest = options.resumable ? "; the run can be resumed" : "";
-        if (options.tell) options.tell("rank 0 was killed by signal " + signal + rest);
+        if (options.say) options.say("rank 0 was killed by signal " + signal + rest);
     }
     // Ends the job without a goodbye. Hydra sees our end before our code, kills the others and returns their
     // code 9; but it returns a code that it is told.
@@ -185,7 +185,7 @@ int judge(const RankStory& story, const End& end, const LaunchEnvironment& envir
     // A launcher that is about to kill us would kill the goodbye halfway (guard.h). Without any goodbye
     // rank 0 would be killed at once, before it has saved: in 4 of 7 runs it was.
     const bool doomed = end.launcher_ends_us && environment.kills_after_signal;
-    if (!story.finalized && !doomed) say_goodbye(environment.manager, options.goodbye);
+    if (!story.finalized && !doomed) send_goodbye(environment.manager, options.goodbye);
     if (!story.finalized && doomed && story.rank != 0) wait_to_be_killed(options.kill_wait_limit);
     return story.rank == 0 ? code : 0;
 }
@@ -240,7 +240,7 @@ std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& l
     void* const shared =
         ::mmap(nullptr, sizeof(RankStory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
-        if (options.tell) options.tell(refused_by_system("no guard watches this rank").message);
+        if (options.say) options.say(refused_by_system("no guard watches this rank").message);
         return std::nullopt;
     }
     RankStory& story = *new (shared) RankStory;
@@ -266,7 +266,7 @@ std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& l
     ::sigaddset(&awaited, SIGTERM);
     ::sigprocmask(SIG_SETMASK, &awaited, nullptr);
     if (rank < 0) {
-        if (options.tell) options.tell(refused_by_system("cannot fork the rank").message);
+        if (options.say) options.say(refused_by_system("cannot fork the rank").message);
         return to_int(ExitCode::refused);
     }
     let_go_of_stdin();

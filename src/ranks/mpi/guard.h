@@ -22,7 +22,7 @@ struct GoodbyeOptions {
 
 // Call from a process without threads (it forks). False if nobody answered: the launcher then counts the end
 // as a failure of the job.
-bool say_goodbye(ProcessManager manager, const GoodbyeOptions& options = {});
+bool send_goodbye(ProcessManager manager, const GoodbyeOptions& options = {});
 
 // Asks the process manager to end the whole job, for launchers that do not do so when one rank fails: srun
 // and hydra leave the others waiting in MPI_Init. Call from a process without threads. False if nobody
@@ -65,7 +65,7 @@ class GuardLink {
 struct GuardOptions {
     GoodbyeOptions goodbye;
     // Gets one line if rank 0 was killed, or any rank while MPI started; may be empty.
-    std::function<void(const std::string&)> tell;
+    std::function<void(const std::string&)> say;
     bool resumable = false;  // that line says that the run can be resumed
     // How long a worker's guard waits for the SIGKILL that its launcher announced by SIGTERM.
     Duration kill_wait_limit = std::chrono::seconds(5);

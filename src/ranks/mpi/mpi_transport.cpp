@@ -130,7 +130,7 @@ class Ranks final : public MpiTransport {
 
     bool poll(std::vector<net::frames::Arrival>& inbox) override {
         const std::size_t before = inbox.size();
-        if (!told_joined_) tell_joined(inbox);
+        if (!delivered_joined_) deliver_joined(inbox);
         // Checked before receiving: frames that a rank sent before it died then still come before its Left.
         const std::vector<std::uint32_t> ended = watch_.ended();
         bool moved = receive_all(inbox);
@@ -192,8 +192,8 @@ class Ranks final : public MpiTransport {
         return peer.value() < ranks_.size() && ranks_[peer.value()].open;
     }
 
-    void tell_joined(std::vector<net::frames::Arrival>& inbox) {
-        told_joined_ = true;
+    void deliver_joined(std::vector<net::frames::Arrival>& inbox) {
+        delivered_joined_ = true;
         for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
             if (!ranks_[i].open) continue;
             inbox.push_back(net::frames::Joined{net::frames::PeerId(i),
@@ -242,7 +242,7 @@ class Ranks final : public MpiTransport {
     bool settles_well_ = false;
     std::vector<std::string> frames_;
     std::vector<net::frames::Arrival> ignored_;
-    bool told_joined_ = false;
+    bool delivered_joined_ = false;
     MpiTransportCounts counts_;
 };
 

@@ -155,7 +155,7 @@ void SessionSimulation::make_faults() {
     }
     std::erase_if(nodes_, [](const auto& node) { return node->session == nullptr; });
     for (; gone > 0; --gone) add_worker();
-    say_last_words();
+    send_last_words();
 }
 
 Duration SessionSimulation::up_to(Duration most) {
@@ -190,7 +190,7 @@ void SessionSimulation::leave_remains(Node& node) {
     remains_.push_back(std::move(dead));
 }
 
-void SessionSimulation::say_last_words() {
+void SessionSimulation::send_last_words() {
     for (Remains& dead : remains_) {
         if (!dead.words || network_.now() < dead.speaks) continue;
         const net::frames::PeerId speaker = network_.add();

@@ -78,7 +78,7 @@ class SessionSimulation {
     Duration up_to(Duration most);
     bool stopped(Node& node);
     void leave_remains(Node& node);
-    void say_last_words();
+    void send_last_words();
     FakeTask task(TaskId id) const;
     void note_start(const node::process::Order& order);
     void add_worker();

@@ -68,7 +68,7 @@ class FailureTest : public ProgramTest {
     void fail_at(std::uint64_t allocation) { fails_at_ = allocation; }
     void start_failing(std::size_t workers = 1) {
         api::ProgramManagerOptions options;
-        options.tell = [this](const engine::model::ManagerStats&) {
+        options.on_turn = [this](const engine::model::ManagerStats&) {
             if (const std::uint64_t at = fails_at_.exchange(0)) allocations_left = at;
         };
         start(workers, std::move(options));

@@ -12,8 +12,8 @@ using std::chrono::seconds;
 class FirstWorkerNoticeTest : public ::testing::Test {
   protected:
     std::optional<Instant> look(std::int64_t second) {
-        return notice_.say_if_due(stats_, begin_ + seconds(second),
-                                  [this](const std::string& line) { said_.push_back(line); });
+        return notice_.print_if_due(stats_, begin_ + seconds(second),
+                                    [this](const std::string& line) { said_.push_back(line); });
     }
 
     const Instant begin_{seconds(1000)};

@@ -98,9 +98,9 @@ TEST(LastLines, AreTheLastOnesAndNotTooLong) {
 }
 
 TEST(TellingLines, AreTheLastOnesButOfMpirunAlsoTheFirst) {
-    EXPECT_EQ(telling_lines("a\nb\nc\nd\ne\nf\n"), "b\nc\nd\ne\nf");
+    EXPECT_EQ(lines_of_cause("a\nb\nc\nd\ne\nf\n"), "b\nc\nd\ne\nf");
     const std::string ruler(74, '-');
-    EXPECT_EQ(telling_lines(
+    EXPECT_EQ(lines_of_cause(
                   "cannot open a.in\n" + ruler +
                   "\nPrimary job  terminated normally, but 1 process returned\n"
                   "a non-zero exit code.\n" +
@@ -112,7 +112,7 @@ TEST(TellingLines, AreTheLastOnesButOfMpirunAlsoTheFirst) {
               "cannot open a.in\nPrimary job  terminated normally, but 1 process returned\na non-zero exit "
               "code.\n...\n"
               "  Process name: [[1,1],0]\n  Exit code:    3");
-    EXPECT_EQ(telling_lines(ruler + "\nThere are not enough slots.\n" + ruler + "\n"),
+    EXPECT_EQ(lines_of_cause(ruler + "\nThere are not enough slots.\n" + ruler + "\n"),
               "There are not enough slots.");
 }
 

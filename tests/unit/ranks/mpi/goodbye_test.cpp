@@ -39,14 +39,14 @@ TEST(Goodbye, HydraIsToldOnceAndAnswers) {
         const std::string answer = "cmd=finalize_ack\n";
         EXPECT_EQ(::write(hydra.ends[1], answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
     });
-    EXPECT_TRUE(say_goodbye(ProcessManager::hydra));
+    EXPECT_TRUE(send_goodbye(ProcessManager::hydra));
     proxy.join();
     EXPECT_EQ(heard, "cmd=finalize\n");
 }
 
 TEST(Goodbye, AHydraThatIsSilentIsNotWaitedForLongerThanTheLimit) {
     Hydra hydra;
-    EXPECT_FALSE(say_goodbye(ProcessManager::hydra, {.limit = 1ms}));
+    EXPECT_FALSE(send_goodbye(ProcessManager::hydra, {.limit = 1ms}));
 }
 
 TEST(Goodbye, HydraIsToldToEndTheJobWithTheCode) {
@@ -58,11 +58,11 @@ TEST(Goodbye, HydraIsToldToEndTheJobWithTheCode) {
 }
 
 TEST(Goodbye, WithoutItsVariableThereIsNobody) {
-    EXPECT_FALSE(say_goodbye(ProcessManager::hydra));
+    EXPECT_FALSE(send_goodbye(ProcessManager::hydra));
 }
 
 TEST(Goodbye, WithoutAManagerThereIsNothingToSay) {
-    EXPECT_TRUE(say_goodbye(ProcessManager::none));
+    EXPECT_TRUE(send_goodbye(ProcessManager::none));
 }
 
 TEST(Guard, AloneTheRankRunsInThisProcessAndReturnsItsCode) {

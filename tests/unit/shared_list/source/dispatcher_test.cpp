@@ -293,7 +293,7 @@ TEST_F(Dispatching, GivesRunningLinesBackAtItsEnd) {
     lists["tasks.sh"].file = "a\nb\n";
     make();
     turn({joined(0), joined(1)});
-    dispatcher_->take_events({ended(1)});
+    dispatcher_->handle_events({ended(1)});
     ASSERT_TRUE(dispatcher_->close());
     EXPECT_NE(text().find("\na # worker 0 # (T ... T) #lost\n#b # worker 1 # (T ... T) #ok\n"),
               std::string::npos)

@@ -5,7 +5,7 @@
 namespace wq::api {
 namespace {
 
-TEST(Hungry, ForAsManyTasksAsTheWorkersWillSoonHaveDone) {
+TEST(TasksWanted, ForAsManyTasksAsTheWorkersWillSoonHaveDone) {
     engine::model::ManagerStats stats;
     EXPECT_EQ(tasks_wanted(stats), 10);
     stats.tasks_waiting = 9;
