@@ -9,23 +9,23 @@ namespace wq::engine::policies {
 
 namespace {
 
-enum class Tells { good, bad, nothing };
+enum class Evidence { good, bad, nothing };
 
 // What an ending says about its host. Exceeded time or memory and the manager's own orders are not the host's
 // fault.
-Tells what_it_tells(const Outcome& outcome) {
+Evidence evidence_of(const Outcome& outcome) {
     switch (outcome.ending) {
         case Ending::exited:
-            return outcome.exit_code == 0 ? Tells::good : Tells::bad;
+            return outcome.exit_code == 0 ? Evidence::good : Evidence::bad;
         case Ending::signalled:
         case Ending::not_started:
         case Ending::raised:
         case Ending::output_missing:
         case Ending::disk_full:
         case Ending::worker_lost:  // only its launcher was lost
-            return Tells::bad;
+            return Evidence::bad;
         default:
-            return Tells::nothing;
+            return Evidence::nothing;
     }
 }
 
@@ -141,11 +141,11 @@ AlikeId HostExclusion::alike(ShapeId shape) {
 
 void HostExclusion::reported(const Worker& worker, TaskId task, const Outcome& outcome, Instant began) {
     if (!state_.options.excludes_failing_hosts || state_.run.stopping()) return;
-    const Tells tells = what_it_tells(outcome);
-    if (tells == Tells::nothing) return;
+    const Evidence evidence = evidence_of(outcome);
+    if (evidence == Evidence::nothing) return;
     const ShapeId shape = ledger_.shape_of(task);
     const FailingHosts::Ended ended{worker.host, alike(shape), wall_time(outcome), began};
-    if (tells == Tells::good) return failing_hosts_.succeeded(ended, 1);
+    if (evidence == Evidence::good) return failing_hosts_.succeeded(ended, 1);
     if (worker.blocked) return;
     const auto elsewhere = [&](Instant from, Instant to) {
         return running_elsewhere(ended.host, ended.alike, from, to);

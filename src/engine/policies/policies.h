@@ -56,10 +56,10 @@ struct Policies {
     Dispatch dispatch;
 
     template <class F>
-    void each(F&& tell) {
-        tell(source), tell(membership), tell(sizes), tell(unfit), tell(hosts), tell(slow), tell(copies);
-        tell(batches), tell(reports), tell(ranges), tell(cancellation), tell(end), tell(recalls);
-        tell(times), tell(dispatch);
+    void each(F&& call) {
+        call(source), call(membership), call(sizes), call(unfit), call(hosts), call(slow), call(copies);
+        call(batches), call(reports), call(ranges), call(cancellation), call(end), call(recalls);
+        call(times), call(dispatch);
     }
 };
 

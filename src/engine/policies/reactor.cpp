@@ -58,7 +58,7 @@ void Reactor::Parts::follow_up() {
         policies.dispatch.dispatch();
     }
     policies.sizes.note_full();
-    policies.unfit.tell_what_waits();
+    policies.unfit.warn_of_waiting();
     policies.recalls.watch_idle_workers();
     policies.end.finish_if_over();
 }

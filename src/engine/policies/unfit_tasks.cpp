@@ -9,7 +9,7 @@ namespace wq::engine::policies {
 
 namespace {
 
-constexpr std::size_t most_shapes_told = 64;
+constexpr std::size_t most_shapes_looked_at = 64;
 constexpr std::size_t most_functions_kept = 100'000;
 // A larger worker may be about to join, so the user is told only if none has joined for this long,
 constexpr Duration time_to_grow = std::chrono::seconds(5);
@@ -58,11 +58,11 @@ Skipped UnfitTasks::fits_nowhere(IntervalSet tasks, ShapeId id) const {
 
 void UnfitTasks::pool_changed(PoolChange change) {
     if (!state_.options.wait_for_fitting) return;
-    if (!tell_at_) {
-        tell_at_ = now() + time_to_grow;
-        tell_by_ = now() + longest_growth;
+    if (!warn_at_) {
+        warn_at_ = now() + time_to_grow;
+        warn_by_ = now() + longest_growth;
     } else if (change == PoolChange::more_workers) {
-        tell_at_ = std::min(now() + time_to_grow, tell_by_);
+        warn_at_ = std::min(now() + time_to_grow, warn_by_);
     }
 }
 
@@ -75,25 +75,25 @@ void UnfitTasks::note_idling() {
 }
 
 std::optional<Instant> UnfitTasks::next_due() const {
-    return state_.run.stopping() || workers_.empty() ? std::nullopt : tell_at_;
+    return state_.run.stopping() || workers_.empty() ? std::nullopt : warn_at_;
 }
 
 // Each shape is reported once. A function that no worker ever had counts as misspelt if workers had other
 // functions; workers without any function say nothing about that.
-void UnfitTasks::tell_what_waits() {
+void UnfitTasks::warn_of_waiting() {
     note_idling();
-    if (!tell_at_ || now() < *tell_at_ || state_.run.stopping() || workers_.empty()) return;
-    tell_at_.reset();
+    if (!warn_at_ || now() < *warn_at_ || state_.run.stopping() || workers_.empty()) return;
+    warn_at_.reset();
     std::vector<ShapeId> waiting;
     for (const ReadyHead& head : ledger_.ready_shapes()) {
-        if (waiting.size() == most_shapes_told) break;
+        if (waiting.size() == most_shapes_looked_at) break;
         waiting.push_back(head.shape);
     }
-    tell_what_is_blocked(waiting);
+    warn_of_blocked(waiting);
     for (const ShapeId shape : waiting) {
         const Shape& what = ledger_.shape(shape);
         if (pool_.fits_somewhere(shape)) {
-            if (!pool_.could_run_in_time(shape) && told_late_.insert(shape).second)
+            if (!pool_.could_run_in_time(shape) && warned_late_.insert(shape).second)
                 act(Warning{"tasks wait for a worker with at least " + format_duration(what.min_time) +
                             " left (min-time)"});
         } else if (is_misspelt(what)) {
@@ -101,17 +101,17 @@ void UnfitTasks::tell_what_waits() {
                 return Skipped{std::move(tasks), "no worker has " + describe(what.features), std::nullopt,
                                "they have " + some_functions()};
             });
-        } else if (told_.insert(shape).second) {
+        } else if (warned_.insert(shape).second) {
             act(Warning{"tasks wait for a worker with " + pool_.what_is_missing(shape)});
         }
     }
 }
 
 // Reported once, until a host is unblocked.
-void UnfitTasks::tell_what_is_blocked(const std::vector<ShapeId>& waiting) {
+void UnfitTasks::warn_of_blocked(const std::vector<ShapeId>& waiting) {
     for (const ShapeId shape : waiting) {
         const std::string hosts = pool_.blocked_hosts_for(shape);
-        if (hosts.empty() || std::exchange(told_blocked_, true)) continue;
+        if (hosts.empty() || std::exchange(warned_blocked_, true)) continue;
         act(Warning{"tasks wait, and all hosts that could run them are blocked: " + hosts +
                     "; unblock_host() or unblock_all() ends that"});
     }
