@@ -79,7 +79,7 @@ void ManagerLink::resend_answers(std::uint64_t received) {
 }
 
 // The manager forgets the session.
-void ManagerLink::say_goodbye(const net::messages::Goodbye& last) {
+void ManagerLink::send_goodbye(const net::messages::Goodbye& last) {
     send_message(last);
     token_.clear();
 }

@@ -85,7 +85,7 @@ class ManagerLink {
     void welcome(const net::messages::Welcome& message);
     void resend_answers(std::uint64_t received);  // all but those that the manager has received
     void forget_manager();
-    void say_goodbye(const net::messages::Goodbye& last);
+    void send_goodbye(const net::messages::Goodbye& last);
     // What outlives this process tells the manager; nullopt: it waits for nobody.
     std::optional<net::messages::LastWords> last_words() const;
     const std::string& token() const { return token_; }  // changes with each session; empty: none

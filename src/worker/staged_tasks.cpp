@@ -40,7 +40,7 @@ void StagedTasks::stage(const net::messages::Lease& lease) {
     files_->stage(std::move(with_files));
 }
 
-void StagedTasks::take_events() {
+void StagedTasks::handle_events() {
     if (background_ != nullptr) background_->finish();
     if (!files_) return;
     for (WorkerFiles::Event& event : files_->next()) std::visit([&](auto& known) { on_event(known); }, event);

@@ -28,7 +28,7 @@ concept FileMessage = requires(WorkerFiles& files, M message) {
 class StagedTasks {
   public:
     using Key = WorkerFiles::Key;
-    // What take_events() asks of the owner.
+    // What handle_events() asks of the owner.
     struct Requests {
         std::function<void(const net::messages::Lease&, const std::string& sandbox)> begin;
         std::function<void(WorkerFiles::Make&)> make;  // create an input
@@ -57,7 +57,7 @@ class StagedTasks {
         if (files_) files_->on(std::move(message));
     }
     // Begins staged tasks, and answers those that have ended.
-    void take_events();
+    void handle_events();
     // The worker leaves: staged tasks are returned, not begun.
     void take_no_more() { takes_no_more_ = true; }
 

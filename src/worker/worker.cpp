@@ -178,7 +178,7 @@ void Worker::begin_to_leave(std::string why) {
 
 void Worker::leave_when_empty() {
     if (!leaving_ || !tasks_.empty() || ended_ || !link_.settled()) return;
-    link_.say_goodbye({why_leaving_, idle_out_});
+    link_.send_goodbye({why_leaving_, idle_out_});
     ended_ = ranks_lost_ = true;  // the other ranks continue: MPI_Finalize would wait for them
 }
 

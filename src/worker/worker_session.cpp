@@ -55,7 +55,7 @@ void WorkerSession::begin_call(Instant now) {
             say_(last_failure_);
             return end(call.error().code);
         }
-        say_not_reached();
+        print_not_reached();
         call_next(false, now);
         state_until_ = std::min(state_until_, now + longest_look);  // a file costs little
         return;
@@ -70,7 +70,7 @@ void WorkerSession::joined(const net::frames::Joined& arrival, Instant now) {
     say_("connected to manager " + (name.empty() ? name : line_for_message(name) + ", ") +
          (arrival.address.empty() ? call_->address : arrival.address) +
          (local.empty() ? "" : " via local address " + local));
-    said_not_reached_ = false;
+    printed_not_reached_ = false;
     state_ = State::greeting;
     state_until_ = now + options_.welcome_limit;
     worker_.connect(*call_->transport, call_->manager, local, now);
@@ -87,7 +87,7 @@ void WorkerSession::link_lost(const std::string& why, Instant now) {
             say_(why);
             end(ExitCode::not_allowed);
         }
-        say_not_reached();
+        print_not_reached();
         const bool others_left = call_->others_left();
         hang_up(now);
         call_next(others_left, now);
@@ -110,7 +110,7 @@ void WorkerSession::call_next(bool others_left, Instant now) {
     }
     const bool seeks = options_.by_name && !options_.single_shot && worker_.idle() && whom_ == Whom::ours;
     whom_ = disconnected_since_ && !seeks ? Whom::ours : Whom::any;
-    if (disconnected_since_ && seeks && !std::exchange(said_not_reached_, true))
+    if (disconnected_since_ && seeks && !std::exchange(printed_not_reached_, true))
         say_("cannot reach the manager; also looking for another one by its name");
     call_later(now);
 }
@@ -125,8 +125,8 @@ std::string WorkerSession::what_is_kept(Instant now) const {
 
 // Printed once per outage, so that a user who gave a wrong address sees it now and not only at the connect
 // timeout.
-void WorkerSession::say_not_reached() {
-    if (end_ || disconnected_since_ || std::exchange(said_not_reached_, true)) return;
+void WorkerSession::print_not_reached() {
+    if (end_ || disconnected_since_ || std::exchange(printed_not_reached_, true)) return;
     say_("no manager reached yet; retrying for " + format_duration(options_.connect_timeout) + ":\n" +
          last_failure_);
 }
@@ -153,7 +153,7 @@ void WorkerSession::call_later(Instant now) {
     calls_at_once_ = 0;
 }
 
-void WorkerSession::tell_notes() {
+void WorkerSession::pass_notes() {
     if (!options_.note) return;
     for (const net::frames::Note& note : call_->transport->take_notes()) options_.note(note);
 }
@@ -178,7 +178,7 @@ bool WorkerSession::move_frames(Instant now) {
     if (!call_) return false;
     std::vector<net::frames::Arrival> inbox;
     const bool moved = call_->transport->poll(inbox);
-    tell_notes();
+    pass_notes();
     for (const net::frames::Arrival& arrival : inbox) {
         if (!call_) break;
         if (const auto* joins = std::get_if<net::frames::Joined>(&arrival)) joined(*joins, now);
@@ -205,7 +205,7 @@ void WorkerSession::manager_said_no(Instant now) {
     disconnected_since_.reset();
     whom_ = Whom::any;
     if (!worker_.forget_manager()) return end(ExitCode::unreachable);
-    say_not_reached();
+    print_not_reached();
     call_later(now);
 }
 
@@ -228,7 +228,7 @@ void WorkerSession::manager_is_done(Instant now) {
 void WorkerSession::give_manager_up(const std::string& why, Instant now) {
     if (worker_.holding() > 0) say_(why + ": its tasks are killed");
     if (state_ == State::greeting) hang_up(now);  // our Hello named the tasks that we give up now
-    said_not_reached_ = false;
+    printed_not_reached_ = false;
     whom_ = Whom::any;
     if (state_ == State::waiting) {
         backoff_.reset();

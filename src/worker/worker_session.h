@@ -90,7 +90,7 @@ class WorkerSession {
     enum class State { waiting, calling, greeting, serving };
 
     bool move_frames(Instant now);
-    void tell_notes();
+    void pass_notes();
     void begin_call(Instant now);
     void joined(const net::frames::Joined& arrival, Instant now);
     void link_lost(const std::string& why, Instant now);
@@ -98,7 +98,7 @@ class WorkerSession {
     std::string what_is_kept(Instant now) const;  // "" or a part of a line
     void call_later(Instant now);
     void call_next(bool others_left, Instant now);
-    void say_not_reached();
+    void print_not_reached();
     void manager_said_no(Instant now);
     void manager_is_done(Instant now);
     void check_silence(Instant now);
@@ -117,7 +117,7 @@ class WorkerSession {
     std::optional<Call> call_;
     Instant state_until_;  // waiting: when to call; greeting: welcome limit
     std::string last_failure_;
-    bool said_not_reached_ = false;
+    bool printed_not_reached_ = false;
     Whom whom_ = Whom::any;  // the next call is for, or the last one was
     int calls_at_once_ = 0;  // since the last pause
     // Set while disconnected: when the manager was last heard. It waits for us, at most for the grace period

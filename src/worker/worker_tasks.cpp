@@ -152,12 +152,12 @@ void WorkerTasks::recall(std::uint64_t most) {
 
 void WorkerTasks::take_reports(Instant now) {
     now_ = now;
-    staged_.take_events();
+    staged_.handle_events();
     staged_.send_watched(now);
     for (node::launcher::Report& report : launcher_.next())
         std::visit([&](auto& known) { on_report(known); }, report);
     while (auto end = signalled_ends_.take(now)) take_end(*end);
-    staged_.take_events();  // for inputs that could not be created
+    staged_.handle_events();  // for inputs that could not be created
     take_call_reports(now);
     take_remote_reports();
 }

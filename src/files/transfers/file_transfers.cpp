@@ -6,13 +6,13 @@
 
 namespace wq::files::transfers {
 
-FileTransfers::FileTransfers(Background& background, const TellWorker& tell,
+FileTransfers::FileTransfers(Background& background, const SendToWorker& send,
                              std::function<void(const Transfer&)> each)
     : jobs_(background),
       tally_(std::move(each)),
       preparation_(jobs_),
-      inputs_(jobs_, tally_, tell),
-      outputs_(jobs_, tally_, tell) {}
+      inputs_(jobs_, tally_, send),
+      outputs_(jobs_, tally_, send) {}
 
 // `files` is a copy: drop() may free what a reference refers to.
 void FileTransfers::prepare(WorkerId worker, TaskId task, Attempt attempt,

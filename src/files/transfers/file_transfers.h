@@ -63,7 +63,7 @@ class FileTransfers {
 
     // `background` must not outlive this object. `each` is called for every transfer.
     FileTransfers(
-        Background& background, const TellWorker& tell,
+        Background& background, const SendToWorker& send,
         std::function<void(const Transfer&)> each = [](const Transfer&) {});
 
     // Calls `then` later, unless the lease is dropped first.

@@ -167,9 +167,9 @@ void InputStreams::on(WorkerId worker, const net::messages::WantInput& message) 
     const net::messages::NoInput none{message.task, message.attempt, message.input,
                                       "the manager has no such input"};
     Lease* const lease = find(worker, message.task, message.attempt);
-    if (lease == nullptr || message.input >= lease->files->inputs.size()) return tell_(worker, none);
+    if (lease == nullptr || message.input >= lease->files->inputs.size()) return send_(worker, none);
     const trees::Input& input = lease->files->inputs[message.input];
-    if (trees::made_by_worker(input.source)) return tell_(worker, none);
+    if (trees::made_by_worker(input.source)) return send_(worker, none);
     const auto known = lease->streams.find(message.input);
     std::shared_ptr<Stream> stream = known == lease->streams.end() ? nullptr : known->second;
     if (!stream || stream->number != message.stream) {
@@ -197,7 +197,7 @@ bool InputStreams::is_elsewhere(WorkerId worker, const Lease& lease,
     const auto advice =
         contents_.ask({worker, message.task, message.attempt, message.input, message.stream}, key);
     if (advice.answer == NodeContents::Answer::there)
-        tell_(worker, net::messages::InputIsAt{message.task, message.attempt, message.input,
+        send_(worker, net::messages::InputIsAt{message.task, message.attempt, message.input,
                                                advice.folder + "/" + key});
     return advice.answer != NodeContents::Answer::send;
 }
@@ -241,7 +241,7 @@ void InputStreams::sent(const std::shared_ptr<Stream>& stream, std::string bytes
     stream->sent += bytes.size();
     tally_.sent(bytes.size());
     const auto [task, attempt] = stream->key;
-    tell_(stream->worker,
+    send_(stream->worker,
           net::messages::InputPart{task, attempt, stream->input, stream->number, std::move(bytes), last});
     if (last) tally_.count(stream->transfer());
     send_more(stream);
@@ -249,7 +249,7 @@ void InputStreams::sent(const std::shared_ptr<Stream>& stream, std::string bytes
 
 void InputStreams::failed(Stream& stream, const std::string& why) {
     const auto [task, attempt] = stream.key;
-    tell_(stream.worker, net::messages::NoInput{task, attempt, stream.input, why});
+    send_(stream.worker, net::messages::NoInput{task, attempt, stream.input, why});
     const auto found = leases_.find(stream.key);
     if (found != leases_.end() && stream.input < found->second.keys.size())
         ask_again(contents_.gave_up(stream.worker, found->second.keys[stream.input]));

@@ -91,8 +91,8 @@ class NodeContents {
 // An input is read when it is sent: a cached one must still have the content of its key.
 class InputStreams {
   public:
-    InputStreams(FileJobs& jobs, TransferTally& tally, TellWorker tell)
-        : jobs_(jobs), tally_(tally), tell_(std::move(tell)) {}
+    InputStreams(FileJobs& jobs, TransferTally& tally, SendToWorker send)
+        : jobs_(jobs), tally_(tally), send_(std::move(send)) {}
 
     // `node`: equal for workers that may see each other's files; empty: the worker shares with none.
     void joined(WorkerId worker, std::string node) { contents_.joined(worker, std::move(node)); }
@@ -127,7 +127,7 @@ class InputStreams {
 
     FileJobs& jobs_;
     TransferTally& tally_;
-    TellWorker tell_;
+    SendToWorker send_;
     std::map<LeaseKey, Lease> leases_;
     NodeContents contents_;
 };

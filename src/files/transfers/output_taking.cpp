@@ -127,7 +127,7 @@ std::shared_ptr<OutputTaking::Taking> OutputTaking::taking_of(Lease& lease) {
 bool OutputTaking::on(WorkerId worker, net::messages::OutputPart& message) {
     Lease* const lease = find(worker, message.task, message.attempt);
     if (lease == nullptr) {
-        tell_(worker,
+        send_(worker,
               net::messages::OutputsKept{message.task, message.attempt, "they are no longer expected"});
         return true;
     }
@@ -159,7 +159,7 @@ bool OutputTaking::on(WorkerId worker, net::messages::OutputPart& message) {
                 taking->granted += size;
                 transfer.took = instant_now() - began;
                 if (kept) tally_.count(transfer);
-                tell_(worker, net::messages::TakeOutput{key.first, key.second, taking->granted});
+                send_(worker, net::messages::TakeOutput{key.first, key.second, taking->granted});
             };
         });
     return true;
@@ -183,7 +183,7 @@ bool OutputTaking::take_stream(WorkerId worker, Lease& lease, net::messages::Out
         return [this, worker, taking, key, size = bytes->size()] {
             if (taking->dropped) return;
             taking->granted += size;
-            tell_(worker, net::messages::TakeOutput{key.first, key.second, taking->granted});
+            send_(worker, net::messages::TakeOutput{key.first, key.second, taking->granted});
         };
     });
     return true;
@@ -207,7 +207,7 @@ bool OutputTaking::on(WorkerId worker, net::messages::WatchedPart& message) {
             trees::write_growth(files->outputs[part->output].to, part->offset, part->bytes);
             return [this, worker, taking, part] {
                 taking->watching = false;
-                if (!taking->dropped) tell_(worker, net::messages::WatchedTaken{part->task, part->attempt});
+                if (!taking->dropped) send_(worker, net::messages::WatchedTaken{part->task, part->attempt});
             };
         });
     return true;
@@ -217,7 +217,7 @@ void OutputTaking::on(WorkerId worker, const net::messages::OutputsSent& message
     Lease* const lease = find(worker, message.task, message.attempt);
     net::messages::OutputsKept kept{message.task, message.attempt, ""};
     if (lease == nullptr) kept.trouble = "they are no longer expected";
-    if (lease == nullptr || !lease->taking) return tell_(worker, kept);
+    if (lease == nullptr || !lease->taking) return send_(worker, kept);
     const std::shared_ptr<Taking> taking = lease->taking;
     if (std::exchange(taking->finishing, true)) return;
     jobs_.post([this, worker, kept, taking]() -> Background::Then {
@@ -227,7 +227,7 @@ void OutputTaking::on(WorkerId worker, const net::messages::OutputsSent& message
             if (taking->dropped) return;
             taking->finished = true;
             kept.trouble = taking->trouble;
-            tell_(worker, kept);
+            send_(worker, kept);
         };
     });
 }

@@ -17,8 +17,8 @@ namespace wq::files::transfers {
 
 class OutputTaking {
   public:
-    OutputTaking(FileJobs& jobs, TransferTally& tally, TellWorker tell)
-        : jobs_(jobs), tally_(tally), tell_(std::move(tell)) {}
+    OutputTaking(FileJobs& jobs, TransferTally& tally, SendToWorker send)
+        : jobs_(jobs), tally_(tally), send_(std::move(send)) {}
 
     void open(WorkerId worker, LeaseKey key, std::shared_ptr<const trees::TaskFiles> files);
     // The task's stdout and stderr come behind its outputs, of at most so many bytes each; it may have no
@@ -50,7 +50,7 @@ class OutputTaking {
 
     FileJobs& jobs_;
     TransferTally& tally_;
-    TellWorker tell_;
+    SendToWorker send_;
     std::map<LeaseKey, Lease> leases_;
 };
 

@@ -36,7 +36,7 @@ class FileJobs {
 // The identity of a lease, and a way to send a message to a worker.
 
 using LeaseKey = std::pair<TaskId, Attempt>;
-using TellWorker = std::function<void(WorkerId, const net::messages::Message&)>;
+using SendToWorker = std::function<void(WorkerId, const net::messages::Message&)>;
 
 // Counts the files sent to and received from workers.
 

@@ -234,7 +234,7 @@ void Executor::reset() {
     if (is_copy()) return;
     const std::lock_guard lock(put_mutex_);
     const std::uint64_t session = results_.begin_session();
-    for (const auto& lane : lanes_) lane->tell_session(session);
+    for (const auto& lane : lanes_) lane->set_session(session);
     wake_collector();
 }
 

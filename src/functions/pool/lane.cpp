@@ -100,7 +100,7 @@ Result<Sent> Lane::give(Job& job, Batch& batch) {
     return Sent::yes;
 }
 
-void Lane::tell_session(std::uint64_t session) {
+void Lane::set_session(std::uint64_t session) {
     const std::lock_guard lock(mutex_);
     session_ = session;
     if (memory_) memory_->page().session.store(session, std::memory_order_relaxed);

@@ -63,7 +63,7 @@ class Lane {
     // `batch`, of which the job was made, is empty then. no_room, also if too many descriptors wait, or an
     // error, no memory: both are unchanged, also if it throws std::bad_alloc.
     Result<Sent> give(Job& job, Batch& batch);
-    void tell_session(std::uint64_t session);
+    void set_session(std::uint64_t session);
     std::string describe() const;
 
     // By the collector.

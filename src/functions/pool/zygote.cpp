@@ -95,7 +95,7 @@ class Zygote {
             poll(ready.data(), ready.size(), -1);
             if (ready[1].revents != 0) children_ended();
             if ((ready[0].revents & ~POLLOUT) != 0) goes_on = serve();
-            goes_on = tell_news() && goes_on;
+            goes_on = send_reports() && goes_on;
             if (ready[2].revents != 0) goes_on = false;
         }
         node::process::end_all_children(node::process::kill_limit_ms);
@@ -169,7 +169,7 @@ class Zygote {
 
     // Never waits: the program may wait for us to read its requests, before it reads what we tell. A socket
     // takes some 300 messages. False: the program is gone.
-    bool tell_news() {
+    bool send_reports() {
         for (; !reports_.empty(); reports_.pop_front()) {
             if (send(control_, &reports_.front(), sizeof(ZygoteReport), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
                 continue;

@@ -182,19 +182,19 @@ struct CatalogServer::State {
     }
 
     // Other catalogs are told of this one, on a thread that may wait for them.
-    void tell_upstream() {
+    void send_upstream() {
         if (settings.upstream.empty()) return;
-        telling.expires_after(settings.upstream_every);
-        telling.async_wait([this](error_code error) {
-            if (!error) tell_upstream();
+        upstream_timer.expires_after(settings.upstream_every);
+        upstream_timer.async_wait([this](error_code error) {
+            if (!error) send_upstream();
         });
-        if (std::exchange(tells, true)) return;  // still the last time
+        if (std::exchange(sends_upstream, true)) return;  // still the last time
         upstream.post([this, record = own_record()] {
             const auto way = catalog::update_way_of_environment();
             const Status sent = way ? catalog::send_update(settings.upstream, record, *way, nullptr, stop)
                                     : Status(way.error());
             return [this, sent] {
-                tells = false;
+                sends_upstream = false;
                 if (!sent && sent.error().code != ExitCode::interrupted) say("-u: " + sent.error().message);
             };
         });
@@ -254,8 +254,8 @@ struct CatalogServer::State {
     Instant says_again{};
     const WallMicros begun = wall_now();
     int stop = -1;
-    bool tells = false;
-    asio::steady_timer telling{context};
+    bool sends_upstream = false;
+    asio::steady_timer upstream_timer{context};
     BackgroundThread upstream;
     asio::posix::stream_descriptor told{context, ::dup(upstream.descriptor())};
 };
@@ -292,7 +292,7 @@ std::uint16_t CatalogServer::ssl_port() const {
 void CatalogServer::run(int stop) {
     state_->stop = stop;
     state_->wait_for_upstream();
-    state_->tell_upstream();
+    state_->send_upstream();
     asio::posix::stream_descriptor watched(state_->context, ::dup(stop));
     watched.async_wait(asio::posix::stream_descriptor::wait_read,
                        [this](error_code) { state_->context.stop(); });

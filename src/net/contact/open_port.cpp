@@ -10,7 +10,7 @@ namespace wq::net::contact {
 namespace {
 
 // Two managers may have one name on purpose: workers serve one after the other.
-void say_who_has_it(const frames::Contact& contact, const std::function<void(const std::string&)>& say) {
+void print_same_name(const frames::Contact& contact, const std::function<void(const std::string&)>& say) {
     const auto others = find_managers(registry_folder(), ".*", 0);
     if (!others || !say) return;
     for (const Listing& other : *others)
@@ -54,7 +54,7 @@ Status OpenPort::change(const KnownAs& as, const std::string& key,
         if (as.noted) note = note_manager(registry_folder(), noted);
         return success();
     }
-    say_who_has_it(contact_, say);
+    print_same_name(contact_, say);
     auto listed = register_manager(registry_folder(), contact(), say);
     if (!listed) return listed.error();
     entry = std::move(*listed);

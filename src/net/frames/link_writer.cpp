@@ -54,8 +54,8 @@ bool LinkWriter::add_end(TlsChannel& tls) {
 }
 
 void LinkWriter::drop_all() {
-    for (const std::size_t bytes : sealed_) tell_left(bytes);
-    for (const std::string& frame : pending_) tell_left(frame.size());
+    for (const std::size_t bytes : sealed_) report_left(bytes);
+    for (const std::string& frame : pending_) report_left(frame.size());
     sealed_.clear();
     pending_.clear();
     outgoing_.clear();
@@ -72,7 +72,7 @@ void LinkWriter::forgive(Duration pause) {
     waiting_since_ += pause;
 }
 
-void LinkWriter::tell_left(std::size_t bytes) {
+void LinkWriter::report_left(std::size_t bytes) {
     if (bytes == 0) return;
     if (link_frames_ > 0) {
         --link_frames_;
@@ -108,7 +108,7 @@ void LinkWriter::take_off(std::size_t sent) {
     first_done_ += sent;
     while (!pending_.empty() && first_done_ >= head_bytes_ + pending_.front().size()) {
         first_done_ -= head_bytes_ + pending_.front().size();
-        tell_left(pending_.front().size());
+        report_left(pending_.front().size());
         pending_.pop_front();
     }
 }
@@ -121,7 +121,7 @@ bool LinkWriter::send_outgoing() {
     if (outgoing_done_ < outgoing_.size()) return true;
     outgoing_.clear();
     outgoing_done_ = 0;
-    for (const std::size_t bytes : sealed_) tell_left(bytes);
+    for (const std::size_t bytes : sealed_) report_left(bytes);
     sealed_.clear();
     return true;
 }

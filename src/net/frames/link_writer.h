@@ -63,7 +63,7 @@ class LinkWriter {
     std::optional<std::size_t> count_sent(ssize_t result);
     void take_off(std::size_t sent);
     void seal(TlsChannel& tls);
-    void tell_left(std::size_t bytes);
+    void report_left(std::size_t bytes);
 
     const int socket_;
     TcpLinkOwner& owner_;

@@ -76,7 +76,7 @@ void TcpEngine::stop() {
     if (!thread_.joinable()) return;
     boost::asio::post(context_, [this] {
         try {
-            say_goodbye();
+            send_goodbyes();
         } catch (const std::exception&) {  // then without a report
             links_.clear();
             context_.stop();
@@ -85,7 +85,7 @@ void TcpEngine::stop() {
     thread_.join();
 }
 
-void TcpEngine::say_goodbye() {
+void TcpEngine::send_goodbyes() {
     carry_out_orders();
     stopping_ = true;
     user_.on_stop();
@@ -152,19 +152,19 @@ TcpLink* TcpEngine::oldest_unfinished() {
 }
 
 void TcpEngine::join(TcpLink& link, PeerId peer) {
-    tell_joined(link, {peer, link.address()});
+    deliver_joined(link, {peer, link.address()});
     links_.at(link.serial()).close_by = is_within_machine(link.descriptor());
 }
 
 void TcpEngine::join_asker(TcpLink& link, PeerId peer, std::string question) {
     if (askers_.size() >= most_askers) drop_an_asker();
     askers_.emplace(link.serial(), &link);
-    tell_joined(link, {peer, link.address(), true});
+    deliver_joined(link, {peer, link.address(), true});
     mailbox_.deliver(Frame{peer, std::move(question)});
 }
 
 // All or nothing: a caller that sees Joined must later see Left.
-void TcpEngine::tell_joined(TcpLink& link, Joined joined) {
+void TcpEngine::deliver_joined(TcpLink& link, Joined joined) {
     const PeerId peer = joined.peer;
     Member& member = links_.at(link.serial());
     member.untold = {peer};
@@ -282,7 +282,7 @@ void TcpEngine::on_gone(TcpLink& link) noexcept {
     finish_if_done();
 }
 
-void TcpEngine::tell_untold() {
+void TcpEngine::deliver_untold() {
     for (; !untold_.empty(); untold_.pop_front()) mailbox_.deliver(Left{untold_.front(), "out of memory"});
 }
 
@@ -355,7 +355,7 @@ void TcpEngine::tick() {
     ticking_ = false;
     if (links_.empty() && untold_.empty()) return;
     await_tick();  // first, so that ticks continue after an exception below
-    tell_untold();
+    deliver_untold();
     carry_out_orders();
     const bool stood_still = late > std::max<Duration>(plan_.limits.silence / 4, 4 * tick_every_);
     std::vector<std::shared_ptr<TcpLink>> links;

@@ -88,7 +88,7 @@ class TcpEngine final : public TcpLinkOwner {
         std::list<PeerId> untold{};  // its peer, allocated at join, so that reporting its end needs no memory
     };
 
-    void tell_joined(TcpLink& link, Joined joined);
+    void deliver_joined(TcpLink& link, Joined joined);
     void drop_an_asker();
     void run() noexcept;
     void run_turn();
@@ -99,10 +99,10 @@ class TcpEngine final : public TcpLinkOwner {
     void close(PeerId peer);
     void resume_paused();
     void release_held_back() noexcept;
-    void tell_untold();
+    void deliver_untold();
     void tick();
     void await_tick();
-    void say_goodbye();
+    void send_goodbyes();
     void finish_if_done();
 
     TcpLinkPlan plan_;

@@ -160,10 +160,10 @@ void Interpreters::leave(std::unique_ptr<Interpreter> ended) {
     if (ended->pid() > 0)
         leaving_.push_back(std::move(ended));
     else
-        tell_orphans(*ended);
+        report_orphans(*ended);
 }
 
-void Interpreters::tell_orphans(const Interpreter& ended) {
+void Interpreters::report_orphans(const Interpreter& ended) {
     for (const auto& [serial, pid] : ended.running_calls()) listener_.call_orphaned(serial, pid);
 }
 
@@ -206,7 +206,7 @@ void Interpreters::reaped(pid_t pid, int status) {
     const std::unique_ptr<Interpreter> ended = std::move(*found);
     leaving_.erase(found);
     ended->reaped();
-    tell_orphans(*ended);
+    report_orphans(*ended);
 }
 
 void Interpreters::check(Instant now) {

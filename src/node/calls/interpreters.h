@@ -51,7 +51,7 @@ class Interpreters {
     void send(Place& place, std::unique_ptr<Request> request);
     void begin_anew(Place& place, std::string why, Refusal kind);
     void leave(std::unique_ptr<Interpreter> ended);
-    void tell_orphans(const Interpreter& ended);
+    void report_orphans(const Interpreter& ended);
     static Instant due(const Place& place);
     void refuse(std::unique_ptr<Request> request, const std::string& why, Refusal kind);
     void end_least_used();
