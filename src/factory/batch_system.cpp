@@ -89,10 +89,10 @@ Result<std::string> BatchDriver::call(const std::string& what, std::vector<std::
                               : ExitCode::unreachable;
     if (lines.empty())
         return Error{code, what + " ended with exit code " + std::to_string(asked.exit_code())};
-    constexpr std::string_view sayer = "submit_workers: ";
+    constexpr std::string_view prefix = "submit_workers: ";
     const std::string& last = lines.back();
     return Error{code, line_for_message(
-                           last.starts_with(sayer) ? last.substr(sayer.size()) : what + ": " + last, 400)};
+                           last.starts_with(prefix) ? last.substr(prefix.size()) : what + ": " + last, 400)};
 }
 
 Result<std::vector<std::string>> BatchDriver::submit(const Submission& submission) {

@@ -139,7 +139,7 @@ Result<Answers> FoundManagers::ask(const Settings& settings) {
     }
     if (!finder_ || finder_->catalogs() != place.catalogs) finder_.emplace(place.catalogs);
     auto found = find_managers(
-        place, settings.manager_name, [this](const std::string& line) { say_once(line, line); }, &*finder_);
+        place, settings.manager_name, [this](const std::string& line) { print_once(line, line); }, &*finder_);
     if (!found) return found.error();
     found_ = true;
     std::vector<net::frames::TcpDialOptions> lines;
@@ -163,9 +163,9 @@ ManagerAnswer FoundManagers::answer_of(const FoundManager& manager,
         const Error error = answer.report.error();
         const bool refuses = error.code == ExitCode::not_allowed;
         // Its words depend on the address that was reached first.
-        say_once(manager.name + std::to_string(to_int(error.code)),
-                 manager.name + ": " + line_for_message(net::frames::in_one_line(error.message)) +
-                     (refuses ? "; its catalog record says how many tasks it has" : ""));
+        print_once(manager.name + std::to_string(to_int(error.code)),
+                   manager.name + ": " + line_for_message(net::frames::in_one_line(error.message)) +
+                       (refuses ? "; its catalog record says how many tasks it has" : ""));
         if (refuses) answer.report = report_of(*manager.record);
         answer.by_record = RecordedAnswer{manager.record->heard, manager.record->workers};
     }
@@ -174,7 +174,7 @@ ManagerAnswer FoundManagers::answer_of(const FoundManager& manager,
     return answer;
 }
 
-void FoundManagers::say_once(const std::string& what, const std::string& line) {
+void FoundManagers::print_once(const std::string& what, const std::string& line) {
     constexpr std::size_t most_said = 100;
     if (said_.size() < most_said && said_.insert(what).second) say(line);
 }

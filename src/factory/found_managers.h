@@ -67,7 +67,7 @@ class FoundManagers final : public Managers {
 
   private:
     ManagerAnswer answer_of(const FoundManager& manager, Result<net::messages::StatusReport> report);
-    void say_once(const std::string& what, const std::string& line);
+    void print_once(const std::string& what, const std::string& line);
 
     ManagerPlace place_;
     std::optional<net::contact::NameFinder> finder_;  // remembers which server does not answer

@@ -56,7 +56,7 @@ int serve(PyRanks& ranks) {
 }
 
 // What the program's function raises on one rank, all raise: as a line.
-void tell_in_a_line(SliceOptions& options) {
+void shorten_errors(SliceOptions& options) {
     if (!options.records) return;
     options.records = [count = std::move(options.records)](const std::string& work) {
         std::string raised;
@@ -72,7 +72,7 @@ void tell_in_a_line(SliceOptions& options) {
 // Collective.
 std::unique_ptr<PySlices> open_slices_of_ranks(const PyRanks& ranks, const std::vector<Text>& works,
                                                SliceOptions options) {
-    tell_in_a_line(options);
+    shorten_errors(options);
     std::vector<std::string> names(works.begin(), works.end());
     return std::make_unique<PySlices>(
         interruptibly([session = ranks.session(), names = std::move(names), options] {

@@ -56,7 +56,7 @@ Turn Dispatcher::run_turn(const std::vector<Event>& events, bool gives) {
     return turn;
 }
 
-void Dispatcher::take_events(const std::vector<Event>& events) {
+void Dispatcher::handle_events(const std::vector<Event>& events) {
     Turn turn;
     for (const Event& event : events) std::visit([&](const auto& one) { take(one, turn); }, event);
 }

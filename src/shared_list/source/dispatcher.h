@@ -105,7 +105,7 @@ class Dispatcher {
     Turn run_turn(const std::vector<Event>& events, bool gives = true);
 
     // Takes events of the end of a run, and gives nothing.
-    void take_events(const std::vector<Event>& events);
+    void handle_events(const std::vector<Event>& events);
     // The run ends: lines that still run are `#lost`, and signs are removed.
     Status close();
     // Whether a line has failed or was left.

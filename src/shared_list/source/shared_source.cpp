@@ -51,7 +51,7 @@ std::optional<Instant> SharedSource::wakeup() const {
 }
 
 Status SharedSource::read(manager::Manager& manager, engine::model::Now now) {
-    say_all();
+    print_lines();
     thread_->finish();
     for (const Order& order : std::exchange(orders_, {})) carry_out(order, manager, now);
     if (lapses_ && now.instant >= *lapses_) end_lapsed(manager, now);
@@ -66,7 +66,7 @@ Status SharedSource::read(manager::Manager& manager, engine::model::Now now) {
     return success();
 }
 
-void SharedSource::say_all() {
+void SharedSource::print_lines() {
     for (const std::string& line : said_->take()) say_(line);
 }
 
@@ -169,7 +169,7 @@ Result<bool> SharedSource::close(const std::function<bool()>& gives_up) {
     auto answer = closed->get_future();
     thread_->post([closed, dispatcher = dispatcher_, events = std::exchange(events_, {})] {
         try {
-            dispatcher->take_events(events);
+            dispatcher->handle_events(events);
             const Status status = dispatcher->close();
             closed->set_value(status ? Result<bool>(dispatcher->failed()) : Result<bool>(status.error()));
         } catch (...) {
@@ -178,7 +178,7 @@ Result<bool> SharedSource::close(const std::function<bool()>& gives_up) {
         return Background::Then();
     });
     while (answer.wait_for(between_looks) != std::future_status::ready) {
-        say_all();
+        print_lines();
         if (!gives_up()) continue;
         // It cannot be stopped, and uses nothing of this object: it goes with the process.
         (void)thread_.release();
@@ -186,7 +186,7 @@ Result<bool> SharedSource::close(const std::function<bool()>& gives_up) {
                                                 ": not all ends are recorded: lines without a recorded end "
                                                 "wait again when the lease is over"};
     }
-    say_all();
+    print_lines();
     return answer.get();
 }
 

@@ -109,7 +109,7 @@ class SharedSource final : public manager::run::Source {
 
     void end_lapsed(manager::Manager& manager, engine::model::Now now);
     void note_lapse(WorkerId seat);
-    void say_all();
+    void print_lines();
 
     engine::model::Shape shape_;
     Duration lease_;

@@ -271,7 +271,7 @@ void RemoteHelper::wait_on(const Meanwhile& meanwhile) {
 Result<std::string> RemoteHelper::answer(const Meanwhile& meanwhile) {
     waiting_since_.reset();
     signs_sent_.reset();
-    said_waiting_ = false;
+    printed_waiting_ = false;
     while (true) {
         auto text = whole_line();
         if (!text) return text;
@@ -285,7 +285,7 @@ Result<std::string> RemoteHelper::answer(const Meanwhile& meanwhile) {
             waiting_since_ = instant_now();
             continue;
         }
-        if (said_waiting_ && say_) say_(store::has_lock(lock_of(master_)));
+        if (printed_waiting_ && say_) say_(store::has_lock(lock_of(master_)));
         waiting_since_.reset();
         const bool ends = text->starts_with("bye ");
         if (!ends && !text->starts_with("bad ")) return text;
@@ -332,8 +332,8 @@ Status RemoteHelper::until(const std::function<bool()>& enough) {
     Instant limit = instant_now() + master_.silence;
     while (!enough()) {
         if (!process_) return lost();
-        if (waiting_since_) say_waiting();
-        const bool quiet = waiting_since_ && !said_waiting_;
+        if (waiting_since_) print_waiting();
+        const bool quiet = waiting_since_ && !printed_waiting_;
         const Step done =
             step(waiting_since_ ? (quiet ? *waiting_since_ + lock_patience : Instant::max()) : limit);
         if (done == Step::ended && !enough()) return lost();
@@ -343,9 +343,9 @@ Status RemoteHelper::until(const std::function<bool()>& enough) {
     return success();
 }
 
-void RemoteHelper::say_waiting() {
-    if (said_waiting_ || instant_now() < *waiting_since_ + lock_patience) return;
-    said_waiting_ = true;
+void RemoteHelper::print_waiting() {
+    if (printed_waiting_ || instant_now() < *waiting_since_ + lock_patience) return;
+    printed_waiting_ = true;
     if (say_) say_(store::waits_for_lock(lock_of(master_)));
 }
 

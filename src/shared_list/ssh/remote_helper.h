@@ -106,7 +106,7 @@ class RemoteHelper {
     bool receive(int from, std::string& into);
     void drain_errors();  // as far as they have come
     void send();
-    void say_waiting();
+    void print_waiting();
     Error lost();
     Error hangs();
 
@@ -117,7 +117,7 @@ class RemoteHelper {
     bool answered_ = false;
     std::optional<Instant> waiting_since_;  // for the lock
     std::optional<Instant> signs_sent_;     // while it waits
-    bool said_waiting_ = false;
+    bool printed_waiting_ = false;
     std::string outgoing_;
     std::size_t sent_ = 0;
     std::string incoming_;
