@@ -466,7 +466,7 @@ bool ProgramManager::monitor(const engine::model::Monitoring& monitoring, const 
 
 namespace {
 
-constexpr Duration patience = std::chrono::seconds(10);
+constexpr Duration notice_delay = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -482,7 +482,7 @@ std::optional<Instant> FirstWorkerNotice::print_if_due(const engine::model::Mana
         return std::nullopt;
     }
     if (!waits_since_) waits_since_ = now;
-    if (now < *waits_since_ + patience) return *waits_since_ + patience;
+    if (now < *waits_since_ + notice_delay) return *waits_since_ + notice_delay;
     say("tasks wait, and no worker is connected; start one: " + how_);
     how_.clear();
     return std::nullopt;

@@ -29,11 +29,11 @@ Error failed(const std::string& what, int error = errno) {
     return unreachable(what + ": " + std::strerror(error));
 }
 
-Result<Descriptor> connected(const frames::SocketAddress& address, const Patience& patience,
+Result<Descriptor> connected(const frames::SocketAddress& address, const WaitLimit& limit,
                              const std::string& name) {
     Descriptor socket(frames::connect_to(address, {}));
     if (socket.get() < 0) return failed(name);
-    if (const Status ready = wait_for(socket.get(), POLLOUT, patience, name); !ready) return ready.error();
+    if (const Status ready = wait_for(socket.get(), POLLOUT, limit, name); !ready) return ready.error();
     int error = 0;
     socklen_t size = sizeof error;
     ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -41,13 +41,13 @@ Result<Descriptor> connected(const frames::SocketAddress& address, const Patienc
     return socket;
 }
 
-Status write_to(int socket, std::string_view bytes, const Patience& patience, const std::string& name) {
+Status write_to(int socket, std::string_view bytes, const WaitLimit& limit, const std::string& name) {
     while (!bytes.empty()) {
         const ssize_t count = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (count >= 0) {
             bytes.remove_prefix(static_cast<std::size_t>(count));
         } else if (errno == EAGAIN) {
-            if (const Status ready = wait_for(socket, POLLOUT, patience, name); !ready) return ready;
+            if (const Status ready = wait_for(socket, POLLOUT, limit, name); !ready) return ready;
         } else if (errno != EINTR) {
             return failed(name);
         }
@@ -55,7 +55,7 @@ Status write_to(int socket, std::string_view bytes, const Patience& patience, co
     return success();
 }
 
-Result<std::string> read_from(int socket, std::size_t most_bytes, const Patience& patience,
+Result<std::string> read_from(int socket, std::size_t most_bytes, const WaitLimit& limit,
                               const std::string& name) {
     std::string text;
     std::array<char, 1 << 16> part;
@@ -66,7 +66,7 @@ Result<std::string> read_from(int socket, std::size_t most_bytes, const Patience
             text.append(part.data(), static_cast<std::size_t>(count));
             if (text.size() > most_bytes) return unreachable(name + ": its answer is too long");
         } else if (errno == EAGAIN) {
-            if (const Status ready = wait_for(socket, POLLIN, patience, name); !ready) return ready.error();
+            if (const Status ready = wait_for(socket, POLLIN, limit, name); !ready) return ready.error();
         } else if (errno != EINTR) {
             return failed(name);
         }
@@ -75,11 +75,10 @@ Result<std::string> read_from(int socket, std::size_t most_bytes, const Patience
 
 }  // namespace
 
-Status wait_for(int descriptor, short events, const Patience& patience, const std::string& what) {
+Status wait_for(int descriptor, short events, const WaitLimit& limit, const std::string& what) {
     for (;;) {
-        const auto left =
-            std::chrono::ceil<std::chrono::milliseconds>(patience.until - instant_now()).count();
-        std::array<pollfd, 2> watched{{{descriptor, events, 0}, {patience.stop, POLLIN, 0}}};
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit.until - instant_now()).count();
+        std::array<pollfd, 2> watched{{{descriptor, events, 0}, {limit.stop, POLLIN, 0}}};
         const int ready = ::poll(watched.data(), watched.size(),
                                  static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
         if (watched[1].revents != 0) return Error{ExitCode::interrupted, what + ": interrupted"};
@@ -89,7 +88,7 @@ Status wait_for(int descriptor, short events, const Patience& patience, const st
     }
 }
 
-Result<std::vector<frames::SocketAddress>> look_up(const frames::HostPort& host, const Patience& patience) {
+Result<std::vector<frames::SocketAddress>> look_up(const frames::HostPort& host, const WaitLimit& limit) {
     const std::string name = frames::to_text(host);
     const Wake ready;
     if (!ready.valid()) return failed(name);
@@ -101,28 +100,28 @@ Result<std::vector<frames::SocketAddress>> look_up(const frames::HostPort& host,
         ready.set();
     });
     resolver.resolve(0, host);
-    if (const Status done = wait_for(ready.descriptor(), POLLIN, patience, name); !done) return done.error();
+    if (const Status done = wait_for(ready.descriptor(), POLLIN, limit, name); !done) return done.error();
     const std::lock_guard lock(mutex);
     if (!found) return unreachable(name + ": " + found.error().message);
     return std::move(*found);
 }
 
-Result<std::string> converse(const frames::HostPort& host, std::string_view says, std::size_t most_bytes,
-                             const Patience& patience) {
+Result<std::string> converse(const frames::HostPort& host, std::string_view request, std::size_t most_bytes,
+                             const WaitLimit& limit) {
     const std::string name = frames::to_text(host);
-    const auto addresses = look_up(host, patience);
+    const auto addresses = look_up(host, limit);
     if (!addresses) return addresses.error();
     Error last = unreachable(name + ": it has no address");
     for (const frames::SocketAddress& address : *addresses) {
-        auto socket = connected(address, patience, name);
+        auto socket = connected(address, limit, name);
         if (!socket) {
             last = socket.error();
             continue;
         }
-        if (const Status written = write_to(socket->get(), says, patience, name); !written)
+        if (const Status written = write_to(socket->get(), request, limit, name); !written)
             return written.error();
         ::shutdown(socket->get(), SHUT_WR);
-        return read_from(socket->get(), most_bytes, patience, name);
+        return read_from(socket->get(), most_bytes, limit, name);
     }
     return last;
 }
@@ -238,8 +237,8 @@ Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant
 
 namespace {
 
-Status by_udp(const frames::HostPort& host, const std::string& packet, const Patience& patience) {
-    const auto addresses = look_up(host, patience);
+Status by_udp(const frames::HostPort& host, const std::string& packet, const WaitLimit& limit) {
+    const auto addresses = look_up(host, limit);
     if (!addresses) return addresses.error();
     int error = EADDRNOTAVAIL;
     for (const frames::SocketAddress& address : *addresses) {
@@ -252,12 +251,12 @@ Status by_udp(const frames::HostPort& host, const std::string& packet, const Pat
     return Error{ExitCode::unreachable, frames::to_text(host) + ": " + std::strerror(error)};
 }
 
-Status by_tcp(frames::HostPort host, const std::string& text, const Patience& patience) {
+Status by_tcp(frames::HostPort host, const std::string& text, const WaitLimit& limit) {
     if (host.port == 65535)
         return Error{ExitCode::unreachable, frames::to_text(host) + ": it has no next port"};
     const std::string named = frames::to_text(host);
     ++host.port;
-    const auto answer = converse(host, text, most_record_bytes, patience);
+    const auto answer = converse(host, text, most_record_bytes, limit);
     if (answer) return success();
     return Error{answer.error().code,
                  answer.error().message + " (updates by TCP go to the port after that of " + named + ")"};
@@ -284,14 +283,14 @@ Result<UpdateWay> update_way_of_environment() {
 }
 
 Status send_update(const CatalogHosts& hosts, const Json& record, const UpdateWay& way, const Json* lean,
-                   int stop, Duration patience) {
+                   int stop, Duration limit) {
     std::string packet = packet_of(record, way.by_udp ? way.compressed : SIZE_MAX);
     if (way.by_udp && lean != nullptr && packet.size() > way.compressed)
         packet = packet_of(*lean, way.compressed);
     std::string why;
     bool taken = false;
     for (const frames::HostPort& host : hosts) {
-        const Patience until{instant_now() + patience, stop};
+        const WaitLimit until{instant_now() + limit, stop};
         const Status sent = way.by_udp ? by_udp(host, packet, until) : by_tcp(host, packet, until);
         taken = taken || sent.ok();
         if (!sent && sent.error().code == ExitCode::interrupted) return sent;

@@ -34,19 +34,19 @@ std::string to_text(const CatalogHosts& hosts);
 
 // One short conversation with a server: look up its name, connect, write, read until it closes; with a time
 // when it is over.
-struct Patience {
+struct WaitLimit {
     Instant until{};
     int stop = -1;  // once this descriptor is readable, it is over
 };
 
 // Waits until `descriptor` is ready for `events` of poll(). Error unreachable: `what` took too long;
 // interrupted.
-Status wait_for(int descriptor, short events, const Patience& patience, const std::string& what);
+Status wait_for(int descriptor, short events, const WaitLimit& limit, const std::string& what);
 
 // Errors (unreachable) name the host.
-Result<std::vector<frames::SocketAddress>> look_up(const frames::HostPort& host, const Patience& patience);
-Result<std::string> converse(const frames::HostPort& host, std::string_view says, std::size_t most_bytes,
-                             const Patience& patience);
+Result<std::vector<frames::SocketAddress>> look_up(const frames::HostPort& host, const WaitLimit& limit);
+Result<std::string> converse(const frames::HostPort& host, std::string_view request, std::size_t most_bytes,
+                             const WaitLimit& limit);
 
 // Asks catalog servers for records.
 class CatalogClient {
@@ -90,12 +90,12 @@ struct UpdateWay {
 // $CATALOG_UPDATE_PROTOCOL (tcp, udp) and $CATALOG_UPDATE_LIMIT. Error (usage): another protocol, no number.
 Result<UpdateWay> update_way_of_environment();
 
-inline constexpr Duration update_patience = std::chrono::seconds(15);
+inline constexpr Duration update_limit = std::chrono::seconds(15);
 
-// To every host, one after the other, each with `patience` at most: call it on a thread that may wait.
+// To every host, one after the other, each with `limit` at most: call it on a thread that may wait.
 // `lean` is sent in place of a record that is too large for a datagram. Error (unreachable): none took it,
 // with the reason of each; interrupted: by `stop`, a descriptor. A datagram that is lost is no error.
 Status send_update(const CatalogHosts& hosts, const Json& record, const UpdateWay& way,
-                   const Json* lean = nullptr, int stop = -1, Duration patience = update_patience);
+                   const Json* lean = nullptr, int stop = -1, Duration limit = update_limit);
 
 }  // namespace wq::net::catalog

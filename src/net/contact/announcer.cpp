@@ -10,7 +10,7 @@ namespace wq::net::contact {
 
 namespace {
 
-constexpr Duration patience_of_the_end = std::chrono::seconds(2);
+constexpr Duration limit_of_the_end = std::chrono::seconds(2);
 
 // What CCTools' managers send if the whole record does not fit in a datagram, and what our workers and those
 // who look at factories need.
@@ -61,22 +61,22 @@ struct Announcer::Line {
     std::string last{};  // the record that was sent
     bool taken = false;  // by a server, perhaps
 
-    Status send(const std::string& text, Duration lifetime, int stop, Duration patience) const {
+    Status send(const std::string& text, Duration lifetime, int stop, Duration limit) const {
         Json record = Json::parse(text);
         if (!record.is_object()) return Error{ExitCode::bad_input, "the record is no JSON object"};
         record["lifetime"] = lifetime / std::chrono::seconds(1);
         const Json few = lean(record);
-        return catalog::send_update(to.hosts, record, to.way, &few, stop, patience);
+        return catalog::send_update(to.hosts, record, to.way, &few, stop, limit);
     }
     Status update(const std::string& text) {
         last = text;
-        Status sent = send(text, record_lifetime, ended.descriptor(), catalog::update_patience);
+        Status sent = send(text, record_lifetime, ended.descriptor(), catalog::update_limit);
         // A server may have it although another did not answer until the end.
         taken = taken || sent.ok() || sent.error().code == ExitCode::interrupted;
         return sent;
     }
     void end() const {
-        if (taken) static_cast<void>(send(last, std::chrono::seconds(1), -1, patience_of_the_end));
+        if (taken) static_cast<void>(send(last, std::chrono::seconds(1), -1, limit_of_the_end));
     }
 };
 
@@ -93,7 +93,7 @@ namespace {
 RepeatedWorkOptions announcing_options(const std::string& hosts, const std::string& whose,
                                        std::function<void(const std::string&)> say) {
     RepeatedWorkOptions options;
-    options.timeout = patience_of_the_end + std::chrono::seconds(1);
+    options.timeout = limit_of_the_end + std::chrono::seconds(1);
     options.say = std::move(say);
     options.failed = [whose](const std::string& why) {
         return "no catalog server takes the record of " + whose + ": " + why +

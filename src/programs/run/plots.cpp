@@ -63,7 +63,7 @@ std::string reason(int error_number) {
 }
 
 // gnuplot writes its errors to memory, so it never blocks on us while we wait for it.
-struct Complaints {
+struct ErrorOutput {
     Descriptor file{::memfd_create("gnuplot", MFD_CLOEXEC)};
 
     // The line with the error: below the echoed command and a caret, as `line 7: ...`.
@@ -103,11 +103,11 @@ Status draw_with_gnuplot(const std::string& program, const views::PlotStyle& sty
                          const views::Plots& plots) {
     if (auto checked = check_writable(style, plots); !checked) return checked;
     const std::string script = views::plot_script(style, plots);
-    const Complaints complaints;
+    const ErrorOutput error_output;
     Pipe input = open_pipe();
-    if (!complaints.file.valid() || !input.valid()) return refused_by_system("no pipe");
+    if (!error_output.file.valid() || !input.valid()) return refused_by_system("no pipe");
     Child gnuplot({program},
-                  {.in = input.read.get(), .out = complaints.file.get(), .err = complaints.file.get()});
+                  {.in = input.read.get(), .out = error_output.file.get(), .err = error_output.file.get()});
     if (gnuplot.start_error() != 0)
         return Error{ExitCode::unreachable, "cannot run " + program + ": " + reason(gnuplot.start_error()) +
                                                 "; install it (Debian: gnuplot-nox) or name one with -c"};
@@ -117,7 +117,7 @@ Status draw_with_gnuplot(const std::string& program, const views::PlotStyle& sty
     input.write.reset();
     const int code = gnuplot.wait();
     if (code == 0) return success();
-    const std::string said = complaints.error_line();
+    const std::string said = error_output.error_line();
     const std::string how = code > 128 && code < 128 + NSIG ? "ended by signal " + std::to_string(code - 128)
                                                             : "exit code " + std::to_string(code);
     return Error{ExitCode::internal, program + " failed: " + (said.empty() ? how : said)};

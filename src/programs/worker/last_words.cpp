@@ -27,31 +27,31 @@ void fields(TlsTrust& trust, V& visit) {
 
 namespace wq::programs::worker {
 
-struct Will {
+struct LastMessage {
     net::frames::TcpDialOptions manager;
     net::messages::LastWords words;
     Duration grace{0};
 };
 template <class V>
-void fields(Will& will, V& visit) {
-    visit(will.manager.managers, will.manager.key, will.manager.tls, will.words.identity, will.words.resume,
-          will.grace);
+void fields(LastMessage& message, V& visit) {
+    visit(message.manager.managers, message.manager.key, message.manager.tls, message.words.identity,
+          message.words.resume, message.grace);
 }
 
 namespace {
 
-void send_will(Will will) {
-    const Instant until = instant_now() + will.grace;
+void send_last_message(LastMessage message) {
+    const Instant until = instant_now() + message.grace;
     // A manager that is stopped or busy for a while answers late.
-    will.manager.limits.handshake = std::max(will.manager.limits.handshake, will.grace);
-    const auto line = net::frames::TcpDialer::open(std::move(will.manager));
+    message.manager.limits.handshake = std::max(message.manager.limits.handshake, message.grace);
+    const auto line = net::frames::TcpDialer::open(std::move(message.manager));
     if (!line) return;
     for (Instant now = instant_now(); now < until; now = instant_now()) {
         std::vector<net::frames::Arrival> inbox;
         (*line)->poll(inbox);
         for (const net::frames::Arrival& arrival : inbox) {
             if (std::holds_alternative<net::frames::Joined>(arrival))
-                (*line)->send(net::frames::TcpDialer::manager, net::messages::encode(will.words));
+                (*line)->send(net::frames::TcpDialer::manager, net::messages::encode(message.words));
             if (std::holds_alternative<net::frames::Left>(arrival)) return;
         }
         pollfd ready{(*line)->descriptors().front(), POLLIN, 0};
@@ -64,16 +64,16 @@ void send_will(Will will) {
 
 std::string encode_last_words(const net::frames::TcpDialOptions& manager,
                               const net::messages::LastWords& words, Duration grace) {
-    Will will{manager, words, grace};
-    return bytes_of(will);
+    LastMessage message{manager, words, grace};
+    return bytes_of(message);
 }
 
 void send_last_words(const std::string& encoded, bool all_ended) {
     try {
-        Will will;
-        fields_are(encoded, will);
-        will.words.all_ended = all_ended;
-        send_will(std::move(will));
+        LastMessage message;
+        fields_are(encoded, message);
+        message.words.all_ended = all_ended;
+        send_last_message(std::move(message));
     } catch (const std::exception&) {  // then the manager waits for the worker until its limit
     }
 }

@@ -201,10 +201,10 @@ Result<std::unique_ptr<net::frames::TcpDialer>> ManagerCalls::dial(net::frames::
 
 // Throws what BackgroundThread() throws.
 std::unique_ptr<net::frames::TcpDialer> ManagerCalls::search() {
-    const Duration patience = scaled(longest_search, options_->time_scale);
+    const Duration limit = scaled(longest_search, options_->time_scale);
     return std::make_unique<NamedCall>(
-        [finder = finder_, pattern = *pattern_, seed = random_bits(), patience](int stop) {
-            return finder->find(pattern, seed, instant_now() + patience, stop);
+        [finder = finder_, pattern = *pattern_, seed = random_bits(), limit](int stop) {
+            return finder->find(pattern, seed, instant_now() + limit, stop);
         },
         [this](NamedCall::Found found) -> Result<std::unique_ptr<net::frames::TcpDialer>> {
             if (!found) {

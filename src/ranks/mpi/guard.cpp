@@ -118,7 +118,7 @@ bool abort_job(ProcessManager manager, int exit_code, const GoodbyeOptions& opti
 }
 
 // Everything that the guard knows about the rank. Atomic, as the rank may be killed at any moment.
-struct RankStory {
+struct RankState {
     std::atomic<bool> starting = false;
     std::atomic<bool> again = false;  // MPI has started; others may wait for it
     std::atomic<bool> ready = false;
@@ -150,25 +150,25 @@ void wait_to_be_killed(Duration limit) {
            static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(limit).count()));
 }
 
-int judge(const RankStory& story, const End& end, const LaunchEnvironment& environment,
+int judge(const RankState& state, const End& end, const LaunchEnvironment& environment,
           const GuardOptions& options) {
     const int status = end.status;
-    if (!story.starting) return own_code(status);
-    if (!story.ready) {
+    if (!state.starting) return own_code(status);
+    if (!state.ready) {
         const int code = own_code(status) != 0 ? own_code(status) : to_int(ExitCode::internal);
         const bool killed = WIFSIGNALED(status);
         // A rank that ends with 75 before later collectives has said why.
-        const bool unsaid = killed || (story.again && code != to_int(ExitCode::interrupted));
+        const bool unsaid = killed || (state.again && code != to_int(ExitCode::interrupted));
         if (unsaid && !end.launcher_ends_us && options.say)
             options.say("a rank " +
                         (killed ? "was killed by signal " + std::to_string(WTERMSIG(status))
                                 : "ended with code " + std::to_string(code)) +
-                        (story.again ? " before it served or shared slices; start the job again"
+                        (state.again ? " before it served or shared slices; start the job again"
                                      : " while MPI started; no task has run, start it again"));
         if (!environment.ends_job_at_failure) abort_job(environment.manager, code, options.goodbye);
         return code;
     }
-    if (story.rank == 0 && WIFSIGNALED(status)) {
+    if (state.rank == 0 && WIFSIGNALED(status)) {
         const std::string signal = std::to_string(WTERMSIG(status));
         const std::string rest = options.resumable ? "; the run can be resumed" : "";
         if (options.say) options.say("rank 0 was killed by signal " + signal + rest);
@@ -176,18 +176,18 @@ int judge(const RankStory& story, const End& end, const LaunchEnvironment& envir
     // Ends the job without a goodbye. Hydra sees our end before our code, kills the others and returns their
     // code 9; but it returns a code that it is told.
     const int code = own_code(status);
-    const bool ends_job = story.rank == 0 && (WIFSIGNALED(status) || code == to_int(ExitCode::interrupted));
-    if (ends_job && !story.finalized && environment.forgets_code_after_signal) {
+    const bool ends_job = state.rank == 0 && (WIFSIGNALED(status) || code == to_int(ExitCode::interrupted));
+    if (ends_job && !state.finalized && environment.forgets_code_after_signal) {
         abort_job(environment.manager, code, options.goodbye);
         return code;
     }
-    if (story.rank == 0 && WIFSIGNALED(status)) return code;
+    if (state.rank == 0 && WIFSIGNALED(status)) return code;
     // A launcher that is about to kill us would kill the goodbye halfway (guard.h). Without any goodbye
     // rank 0 would be killed at once, before it has saved: in 4 of 7 runs it was.
     const bool doomed = end.launcher_ends_us && environment.kills_after_signal;
-    if (!story.finalized && !doomed) send_goodbye(environment.manager, options.goodbye);
-    if (!story.finalized && doomed && story.rank != 0) wait_to_be_killed(options.kill_wait_limit);
-    return story.rank == 0 ? code : 0;
+    if (!state.finalized && !doomed) send_goodbye(environment.manager, options.goodbye);
+    if (!state.finalized && doomed && state.rank != 0) wait_to_be_killed(options.kill_wait_limit);
+    return state.rank == 0 ? code : 0;
 }
 
 // Waits for the end of `rank`. SIGCHLD and SIGTERM are blocked, so neither is missed; if both are pending,
@@ -218,32 +218,32 @@ void ignore_what_the_rank_handles() {
 }  // namespace
 
 void GuardLink::mpi_starting() {
-    if (story_ == nullptr) return;
-    story_->again = story_->again || story_->ready;
-    story_->starting = true;
-    story_->ready = false;
+    if (state_ == nullptr) return;
+    state_->again = state_->again || state_->ready;
+    state_->starting = true;
+    state_->ready = false;
 }
 void GuardLink::mpi_ready(int rank) {
-    if (story_ == nullptr) return;
-    story_->rank = rank;
-    story_->ready = true;
+    if (state_ == nullptr) return;
+    state_->rank = rank;
+    state_->ready = true;
 }
 void GuardLink::mpi_finalized() {
-    if (story_ == nullptr) return;
-    story_->ready = story_->ready || story_->again;
-    story_->finalized = true;
+    if (state_ == nullptr) return;
+    state_->ready = state_->ready || state_->again;
+    state_->finalized = true;
 }
 
 std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& link,
                               const GuardOptions& options) {
     if (!environment.launched) return std::nullopt;
     void* const shared =
-        ::mmap(nullptr, sizeof(RankStory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        ::mmap(nullptr, sizeof(RankState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
         if (options.say) options.say(refused_by_system("no guard watches this rank").message);
         return std::nullopt;
     }
-    RankStory& story = *new (shared) RankStory;
+    RankState& state = *new (shared) RankState;
 
     const pid_t guard = ::getpid();
     ::signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, it would never arrive
@@ -256,7 +256,7 @@ std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& l
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != guard) ::_exit(to_int(ExitCode::interrupted));
         ::sigprocmask(SIG_SETMASK, &before, nullptr);
-        link = GuardLink(story);
+        link = GuardLink(state);
         return std::nullopt;
     }
     if (rank > 0) ignore_what_the_rank_handles();
@@ -271,7 +271,7 @@ std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& l
     }
     let_go_of_stdin();
     const End end = wait_for(rank, awaited);
-    return judge(story, end, environment, options);
+    return judge(state, end, environment, options);
 }
 
 int run_guarded(const LaunchEnvironment& environment, const std::function<int(GuardLink&)>& main_of_rank,

@@ -46,20 +46,20 @@ bool abort_job(ProcessManager manager, int exit_code, const GoodbyeOptions& opti
 // our bug and no reason to requeue the job, else 75.
 //
 // The guard must not be the parent of tasks (`kill -9 $PPID` would end the whole run): that is the launcher.
-struct RankStory;
+struct RankState;
 
 // What the rank tells its guard, in memory that both share. Does nothing without a guard.
 class GuardLink {
   public:
     GuardLink() = default;
-    explicit GuardLink(RankStory& story) : story_(&story) {}
+    explicit GuardLink(RankState& state) : state_(&state) {}
 
     void mpi_starting();       // MPI_Init is next, or others may wait for this rank in later collectives
     void mpi_ready(int rank);  // the last of these collectives is done
     void mpi_finalized();      // MPI_Finalize succeeded: no goodbye is needed
 
   private:
-    RankStory* story_ = nullptr;  // until the process ends
+    RankState* state_ = nullptr;  // until the process ends
 };
 
 struct GuardOptions {

@@ -31,20 +31,20 @@ std::optional<int> slurm_step_size(const Lookup& lookup) {
 //     contacted it yet ends nothing: the others kept waiting in MPI_Init. After a signal its proxy reports 0
 //     instead of the code from wait() (9 of 18 runs; 12 of 12 of a plain program).
 //   srun: passes signals on; SIGKILL follows KillWait (30 s) after a scancel; exit codes end nothing.
-struct Habits {
+struct LauncherTraits {
     const char* launcher;
     bool ends_job_at_failure;
     bool kills_after_signal;
 };
-constexpr Habits kOpenMpi{"mpirun of Open MPI", true, true};
-constexpr Habits kPmi{"a launcher that speaks PMI", false, false};
-constexpr Habits kPmix{"a launcher that speaks PMIx", false, false};
-constexpr Habits kSrun{"srun", false, false};
+constexpr LauncherTraits kOpenMpi{"mpirun of Open MPI", true, true};
+constexpr LauncherTraits kPmi{"a launcher that speaks PMI", false, false};
+constexpr LauncherTraits kPmix{"a launcher that speaks PMIx", false, false};
+constexpr LauncherTraits kSrun{"srun", false, false};
 
-void has_habits(LaunchEnvironment& found, const Habits& habits) {
-    found.launcher = habits.launcher;
-    found.ends_job_at_failure = habits.ends_job_at_failure;
-    found.kills_after_signal = habits.kills_after_signal;
+void set_traits(LaunchEnvironment& found, const LauncherTraits& traits) {
+    found.launcher = traits.launcher;
+    found.ends_job_at_failure = traits.ends_job_at_failure;
+    found.kills_after_signal = traits.kills_after_signal;
 }
 
 }  // namespace
@@ -61,22 +61,22 @@ LaunchEnvironment read_launch_environment(const Lookup& lookup) {
         found.expected_size = size;
         found.rank = number(lookup, "OMPI_COMM_WORLD_RANK").value_or(0);
         found.by_open_mpi = true;
-        has_habits(found, kOpenMpi);
+        set_traits(found, kOpenMpi);
     } else if (lookup("PMI_RANK") || lookup("PMI_FD")) {
         found.launched = true;
         found.expected_size = number(lookup, "PMI_SIZE");
         found.rank = number(lookup, "PMI_RANK").value_or(0);
-        has_habits(found, kPmi);
+        set_traits(found, kPmi);
         found.forgets_code_after_signal = found.manager == ProcessManager::hydra;
     } else if (lookup("PMIX_RANK")) {
         found.launched = true;
         found.expected_size = slurm_step_size(lookup);
         found.rank = number(lookup, "PMIX_RANK").value_or(0);
-        has_habits(found, found.expected_size ? kSrun : kPmix);
+        set_traits(found, found.expected_size ? kSrun : kPmix);
     } else if (const auto step = slurm_step_size(lookup); step && *step > 1) {
         found.expected_size = step;
         found.rank = number(lookup, "SLURM_PROCID").value_or(0);
-        has_habits(found, kSrun);
+        set_traits(found, kSrun);
     }
     return found;
 }

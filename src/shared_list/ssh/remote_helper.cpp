@@ -200,7 +200,7 @@ int SshProcess::end(Duration limit) {
 
 namespace {
 
-constexpr std::chrono::seconds lock_patience{2};
+constexpr std::chrono::seconds lock_notice_delay{2};
 constexpr std::chrono::seconds end_patience{1};
 constexpr const char* no_signs = "10";          // seconds until the helper asks again
 constexpr std::size_t most_greeting = 1 << 20;  // what a login shell may print
@@ -335,7 +335,7 @@ Status RemoteHelper::until(const std::function<bool()>& enough) {
         if (waiting_since_) print_waiting();
         const bool quiet = waiting_since_ && !printed_waiting_;
         const Step done =
-            step(waiting_since_ ? (quiet ? *waiting_since_ + lock_patience : Instant::max()) : limit);
+            step(waiting_since_ ? (quiet ? *waiting_since_ + lock_notice_delay : Instant::max()) : limit);
         if (done == Step::ended && !enough()) return lost();
         if (done == Step::moved) limit = instant_now() + master_.silence;
         if (done == Step::nothing && !waiting_since_ && instant_now() >= limit) return hangs();
@@ -344,7 +344,7 @@ Status RemoteHelper::until(const std::function<bool()>& enough) {
 }
 
 void RemoteHelper::print_waiting() {
-    if (printed_waiting_ || instant_now() < *waiting_since_ + lock_patience) return;
+    if (printed_waiting_ || instant_now() < *waiting_since_ + lock_notice_delay) return;
     printed_waiting_ = true;
     if (say_) say_(store::waits_for_lock(lock_of(master_)));
 }

@@ -21,7 +21,7 @@ namespace wq::shared_list::store {
 namespace {
 
 constexpr std::chrono::milliseconds sign_period{500};  // a quarter of the shortest lease
-constexpr std::chrono::seconds patience{2};            // workers hold the lock for milliseconds
+constexpr std::chrono::seconds notice_delay{2};        // workers hold the lock for milliseconds
 
 Descriptor open_lock(const std::string& path) {
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
@@ -54,7 +54,7 @@ int wait_for_lock(int file, const std::string& path, const Say& say, const std::
         while (!ended.wait_for(guard, sign_period, [&] { return error >= 0; })) {
             guard.unlock();
             if (meanwhile) meanwhile();
-            if (!said && say && instant_now() - begun >= patience) {
+            if (!said && say && instant_now() - begun >= notice_delay) {
                 say(waits_for_lock(path));
                 said = true;
             }
