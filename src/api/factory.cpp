@@ -409,7 +409,7 @@ namespace wq::api {
 namespace {
 
 constexpr Duration asked_every = std::chrono::seconds(30);
-constexpr Duration patience_with_catalog = std::chrono::seconds(10);
+constexpr Duration catalog_limit = std::chrono::seconds(10);
 
 // The largest of each name, so that a record that is left over releases nobody.
 std::map<std::string, std::size_t> limits_in(const std::vector<Json>& records) {
@@ -451,8 +451,7 @@ std::optional<Instant> FactoryLimits::check_answers(Instant now) {
     if (std::exchange(asking_->waits, true)) return next_;
     asking_->thread.post([this, hosts = hosts_, stop = asking_->ended.descriptor()]() -> Background::Then {
         net::catalog::CatalogClient client(hosts);
-        const auto records =
-            client.query(R"(type=="wq_factory")", instant_now() + patience_with_catalog, stop);
+        const auto records = client.query(R"(type=="wq_factory")", instant_now() + catalog_limit, stop);
         auto limits = records ? limits_in(*records) : std::map<std::string, std::size_t>();
         return [this, limits = std::move(limits)] {
             asking_->waits = false;

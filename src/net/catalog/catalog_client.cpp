@@ -128,7 +128,7 @@ Result<std::string> converse(const frames::HostPort& host, std::string_view requ
 
 namespace {
 
-constexpr Duration patience_with_one = std::chrono::seconds(5);
+constexpr Duration limit_of_one = std::chrono::seconds(5);
 constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 Error no_answer(const std::string& what) {
@@ -218,7 +218,7 @@ Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant
             const std::string name = frames::to_text(hosts_[at]);
             const auto answer = converse(
                 hosts_[at], "GET " + path + " HTTP/1.1\r\nHost: " + name + "\r\nConnection: close\r\n\r\n",
-                most_answer_bytes_, {std::min(until, instant_now() + patience_with_one), stop});
+                most_answer_bytes_, {std::min(until, instant_now() + limit_of_one), stop});
             if (!answer && answer.error().code == ExitCode::interrupted) return answer.error();
             auto records = answer ? records_of_answer(*answer) : Result<std::vector<Json>>(answer.error());
             if (records) {

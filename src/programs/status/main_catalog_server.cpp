@@ -49,23 +49,23 @@ class Daemon {
             ::_exit(::read(ends[0], &code, 1) == 1 ? code : to_int(ExitCode::refused));
         }
         ::setsid();
-        tells_ = ends[1];
+        start_pipe_ = ends[1];
     }
     void begins() {
-        if (tells_ < 0) return;
+        if (start_pipe_ < 0) return;
         const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
         for (const int standard : {0, 1, 2}) ::dup2(nothing, standard);
         report_start(0);
     }
     void report_start(int code) {
-        if (tells_ < 0) return;
+        if (start_pipe_ < 0) return;
         const char byte = static_cast<char>(code);
-        static_cast<void>(!::write(tells_, &byte, 1));
-        ::close(std::exchange(tells_, -1));
+        static_cast<void>(!::write(start_pipe_, &byte, 1));
+        ::close(std::exchange(start_pipe_, -1));
     }
 
   private:
-    int tells_ = -1;
+    int start_pipe_ = -1;
 };
 
 void serve(const programs::status::CatalogServerCommand& command, Daemon& daemon) {

@@ -201,7 +201,7 @@ int SshProcess::end(Duration limit) {
 namespace {
 
 constexpr std::chrono::seconds lock_notice_delay{2};
-constexpr std::chrono::seconds end_patience{1};
+constexpr std::chrono::seconds end_limit{1};
 constexpr const char* no_signs = "10";          // seconds until the helper asks again
 constexpr std::size_t most_greeting = 1 << 20;  // what a login shell may print
 constexpr std::size_t most_errors = 16 << 10;
@@ -235,7 +235,7 @@ RemoteHelper::RemoteHelper(const Master& master, const store::Say& say, SshProce
     : master_(master), say_(say), process_(std::move(process)), mark_("wq" + store::random_word()) {}
 
 RemoteHelper::~RemoteHelper() {
-    end(end_patience);
+    end(end_limit);
 }
 
 Result<std::unique_ptr<RemoteHelper>> RemoteHelper::start(const Master& master, const store::Say& say,
@@ -406,7 +406,7 @@ void RemoteHelper::end(Duration limit) {
 
 Error RemoteHelper::lost() {
     if (!process_) return lost_connection(master_.host, errors_);
-    const int code = process_->end(end_patience);
+    const int code = process_->end(end_limit);
     drain_errors();
     process_.reset();
     return answered_ ? lost_connection(master_.host, errors_) : no_connection(master_.host, errors_, code);
