@@ -164,7 +164,7 @@ class Factory::Impl {
             pollfd waits[]{{process.descriptor(), POLLIN, 0}, {stop_.descriptor(), POLLIN, 0}};
             ::poll(waits, 2, -1);
             if (waits[1].revents != 0) process.stop(longest_stop, say);
-            if (process.running()) process.take_reports(say);
+            if (process.running()) process.handle_reports(say);
             record_state(process);
         }
         std::lock_guard lock(mutex_);

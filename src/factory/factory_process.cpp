@@ -98,7 +98,7 @@ FactoryProcess::~FactoryProcess() {
     stop(std::chrono::seconds(1), [](const std::string&) {});
 }
 
-void FactoryProcess::take_reports(const std::function<void(const std::string&)>& say) {
+void FactoryProcess::handle_reports(const std::function<void(const std::string&)>& say) {
     std::array<char, 4096> part;
     while (reports_.valid()) {
         const ssize_t got = ::read(reports_.get(), part.data(), part.size());
@@ -139,7 +139,7 @@ void FactoryProcess::stop(Duration limit, const std::function<void(const std::st
         if (left.count() <= 0) break;
         pollfd ready{reports_.get(), POLLIN, 0};
         ::poll(&ready, 1, static_cast<int>(left.count()));
-        take_reports(say);
+        handle_reports(say);
     }
     const bool ended = !running();
     reports_.reset();  // it ends when it notices

@@ -35,9 +35,9 @@ class FactoryProcess {
     FactoryProcess& operator=(FactoryProcess&&) = delete;
     ~FactoryProcess();  // stop(), for at most a second
 
-    int descriptor() const { return reports_.get(); }  // readable when take_reports() has something to do
+    int descriptor() const { return reports_.get(); }  // readable when handle_reports() has something to do
     // Reads what it reported; never waits. `say` gets its lines for the user.
-    void take_reports(const std::function<void(const std::string&)>& say);
+    void handle_reports(const std::function<void(const std::string&)>& say);
     const std::optional<CycleReport>& report() const { return report_; }  // the last one
     bool has_begun() const { return has_begun_; }                         // it has not refused its options
     bool running() const { return reports_.valid(); }

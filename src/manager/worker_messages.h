@@ -57,7 +57,7 @@ class WorkerMessages {
     const net::messages::StatusReport& status(engine::model::Now now);
     void on(Link& link, const net::messages::Keeps& message, engine::model::Now now);
     void on(Link& link, const net::messages::LastWords& message, engine::model::Now now) {
-        to_.sessions.take_last_words(link, message, now);
+        to_.sessions.handle_last_words(link, message, now);
     }
     // Tasks.
     void on(Link& link, net::messages::Ended& message, engine::model::Now now);

@@ -199,8 +199,8 @@ bool WorkerSessions::may_ask(Link& link, const net::messages::StatusQuery& query
     return false;
 }
 
-void WorkerSessions::take_last_words(Link& link, const net::messages::LastWords& words,
-                                     engine::model::Now now) {
+void WorkerSessions::handle_last_words(Link& link, const net::messages::LastWords& words,
+                                       engine::model::Now now) {
     if (link.record || !link.untrusted) return refuse(link, "a worker said last words", now);
     if (words.version != net::messages::protocol_version) return refuse_version(link, words.version, now);
     links_.close(link, net::messages::Acknowledged{});

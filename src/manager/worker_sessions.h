@@ -57,7 +57,7 @@ class WorkerSessions {
     // Whether a program that is no worker may be answered; if not, refuses it.
     bool may_ask(Link& link, const net::messages::StatusQuery& query, engine::model::Now now);
     // What outlives a worker's process says whether that worker's tasks have ended.
-    void take_last_words(Link& link, const net::messages::LastWords& words, engine::model::Now now);
+    void handle_last_words(Link& link, const net::messages::LastWords& words, engine::model::Now now);
     // Null: a rank.
     const records::journal::WorkerRecord* of_tcp(WorkerId worker) const;
     void count_answer(Link& link);

@@ -62,7 +62,7 @@ void StagedTasks::on_event(const WorkerFiles::Unable& unable) {
     held_.give_back(unable.key);
 }
 
-bool StagedTasks::take_end(node::launcher::TaskEnded& end) {
+bool StagedTasks::handle_end(node::launcher::TaskEnded& end) {
     if (!files_) return false;
     const Key key{end.task, end.attempt};
     const WorkerFiles::Place place = files_->place_of(key);

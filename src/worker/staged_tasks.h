@@ -62,7 +62,7 @@ class StagedTasks {
     void take_no_more() { takes_no_more_ = true; }
 
     // The task, or the command that creates its input, has ended. False: the owner must answer the end.
-    bool take_end(node::launcher::TaskEnded& end);
+    bool handle_end(node::launcher::TaskEnded& end);
     void give_back(Key key);                   // it has not started
     std::uint64_t recall(std::uint64_t most);  // returns tasks not started, the last first, and how many
     void kill(const std::function<bool(Key)>& which);

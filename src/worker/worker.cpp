@@ -149,9 +149,9 @@ void Worker::on_manager_left() {
 }
 
 void Worker::on_launcher(Instant now) {
-    tasks_.take_reports(now);
+    tasks_.handle_reports(now);
     if (!leaving_ && !ended_) {
-        // take_reports() passes new orders on, and was already called this turn.
+        // handle_reports() passes new orders on, and was already called this turn.
         if (tasks_.claim(now)) on_launcher(now);
         tasks_.give_account(now);
     }

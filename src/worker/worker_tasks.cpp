@@ -80,7 +80,7 @@ void WorkerTasks::call(const net::messages::Lease& lease) {
     ended.outcome.ending = end.ending;
     ended.outcome.exit_code = end.exit_code;
     ended.outcome.reason = end.reason;
-    take_end(ended);
+    handle_end(ended);
 }
 
 void WorkerTasks::call_coprocess(const net::messages::Lease& lease, const std::string& sandbox) {
@@ -90,7 +90,7 @@ void WorkerTasks::call_coprocess(const net::messages::Lease& lease, const std::s
     node::launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
     engine::model::set_not_started(ended.outcome,
                                    "this worker has no coprocess '" + lease.call->coprocess + "'");
-    take_end(ended);
+    handle_end(ended);
 }
 
 bool WorkerTasks::claim(Instant now) {
@@ -150,16 +150,16 @@ void WorkerTasks::recall(std::uint64_t most) {
 
 // ---- reports ----
 
-void WorkerTasks::take_reports(Instant now) {
+void WorkerTasks::handle_reports(Instant now) {
     now_ = now;
     staged_.handle_events();
     staged_.send_watched(now);
     for (node::launcher::Report& report : launcher_.next())
         std::visit([&](auto& known) { on_report(known); }, report);
-    while (auto end = signalled_ends_.take(now)) take_end(*end);
+    while (auto end = signalled_ends_.take(now)) handle_end(*end);
     staged_.handle_events();  // for inputs that could not be created
-    take_call_reports(now);
-    take_remote_reports();
+    handle_call_reports(now);
+    handle_remote_reports();
 }
 
 void WorkerTasks::on_report(node::launcher::TaskEnded& report) {
@@ -198,34 +198,34 @@ void WorkerTasks::on_report(const node::launcher::LauncherDied& report) {
     });
 }
 
-void WorkerTasks::take_call_reports(Instant now) {
+void WorkerTasks::handle_call_reports(Instant now) {
     if (functions_ == nullptr) return;
     for (node::launcher::CallReport& report : functions_->next(now)) {
         if (auto* ended = std::get_if<node::launcher::TaskEnded>(&report)) {
             claims_.note_run_time(ended->outcome.wall_us);
-            take_end(*ended);
+            handle_end(*ended);
         } else if (const auto* returned = std::get_if<node::launcher::OrderReturned>(&report)) {
             on_report(*returned);
         } else {
             auto& progress = std::get<node::launcher::RangeProgress>(report);
-            for (node::launcher::TaskEnded& failed : progress.failed) take_end(failed);
+            for (node::launcher::TaskEnded& failed : progress.failed) handle_end(failed);
             claims_.on_report(progress);
         }
     }
 }
 
-void WorkerTasks::take_remote_reports() {
+void WorkerTasks::handle_remote_reports() {
     if (coprocesses_ == nullptr) return;
     for (functions::coprocess::RemoteReport& report : coprocesses_->next()) {
         if (auto* ended = std::get_if<node::launcher::TaskEnded>(&report))
-            take_end(*ended);
+            handle_end(*ended);
         else
             on_report(std::get<node::launcher::OrderReturned>(report));
     }
 }
 
-void WorkerTasks::take_end(node::launcher::TaskEnded& end) {
-    if (!staged_.take_end(end)) held_.answer_end(end);
+void WorkerTasks::handle_end(node::launcher::TaskEnded& end) {
+    if (!staged_.handle_end(end)) held_.answer_end(end);
 }
 
 std::optional<Instant> WorkerTasks::wakeup() const {

@@ -71,8 +71,8 @@ class WorkerTasks {
     void take_no_more();
 
     // Handles what the launcher, the functions and staging report.
-    void take_reports(Instant now);
-    // Claims tickets. Returns whether there are new orders, which take_reports() passes on.
+    void handle_reports(Instant now);
+    // Claims tickets. Returns whether there are new orders, which handle_reports() passes on.
     bool claim(Instant now);
     void give_account(Instant now) { claims_.give_account(now); }
     std::optional<Instant> wakeup() const;
@@ -97,9 +97,9 @@ class WorkerTasks {
     void on_report(const node::launcher::EnvironmentOutput& report);
     void on_report(const node::launcher::EnvironmentExit& report);
     void on_report(const node::launcher::LauncherDied& report);
-    void take_call_reports(Instant now);
-    void take_remote_reports();
-    void take_end(node::launcher::TaskEnded& end);
+    void handle_call_reports(Instant now);
+    void handle_remote_reports();
+    void handle_end(node::launcher::TaskEnded& end);
 
     const WorkerOptions& options_;
     ManagerLink& link_;
@@ -112,7 +112,7 @@ class WorkerTasks {
     StagedTasks staged_;
     TicketClaims claims_;
     SignalledEnds signalled_ends_;
-    Instant now_;  // time of the current take_reports()
+    Instant now_;  // time of the current handle_reports()
     std::uint64_t last_environment_ = 0;
     int idle_deaths_ = 0;  // deaths of launchers since one started a task
     bool takes_no_more_ = false;

@@ -151,7 +151,7 @@ void Runner::work() {
             const std::lock_guard lock(mutex_);
             if (over_) return;
         }
-        take_orders(instant_now());
+        carry_out_orders(instant_now());
         give_reports();
         run_turn(pool_, polled, alarm_.descriptor());
         alarm_.clear();
@@ -159,7 +159,7 @@ void Runner::work() {
     }
 }
 
-void Runner::take_orders(Instant now) {
+void Runner::carry_out_orders(Instant now) {
     std::vector<Key> kills;
     bool all = false;
     bool drop = false;

@@ -136,7 +136,7 @@ class Runner {
     explicit Runner(const PoolOptions& options);
     Status wait_for_name(int interrupt);
     void work();
-    void take_orders(Instant now);
+    void carry_out_orders(Instant now);
     void give_reports();
     void wake();
 

@@ -38,7 +38,7 @@ void Collector::collect() {
     for (;;) {
         const bool moved = gather();
         // While results come without end, too.
-        if (moved && ++busy_rounds % 16 == 0 && !zygote_gone_) take_reports();
+        if (moved && ++busy_rounds % 16 == 0 && !zygote_gone_) handle_reports();
         if (!moved || busy_rounds % 16 == 0) look_at_lanes();
         const ExecutorState::Asked asked = state_.asked();
         if (asked.aborts) {
@@ -93,7 +93,7 @@ void Collector::wait() {
             {{doorbell_.descriptor(), POLLIN, 0}, {zygote_gone_ ? -1 : control_, POLLIN, 0}}};
         poll(ready.data(), ready.size(), until ? poll_limit(*until) : -1);
         if (ready[0].revents != 0) doorbell_.clear();
-        if (ready[1].revents != 0) take_reports();
+        if (ready[1].revents != 0) handle_reports();
     }
     waits_for_room_.store(false);
     for (const auto& lane : lanes_) lane->note_sleep(false);
@@ -107,7 +107,7 @@ std::optional<Instant> Collector::wakes_at() const {
     return first;
 }
 
-void Collector::take_reports() {
+void Collector::handle_reports() {
     for (;;) {
         ZygoteReport report;
         const ssize_t got = recv(control_, &report, sizeof report, MSG_DONTWAIT);

@@ -37,7 +37,7 @@ class Collector {
     bool must_move() const;
     void wait();
     std::optional<Instant> wakes_at() const;
-    void take_reports();
+    void handle_reports();
     void look_at_lanes();
     bool close_lanes(ExecutorState::CloseTimes times);
     void kill_lanes();

@@ -199,9 +199,9 @@ void Interpreter::take(const InterpreterReport& report, std::vector<Descriptor>&
         case InterpreterReport::Kind::forked:
             return take_process(report.pid, files);
         case InterpreterReport::Kind::impossible:
-            return take_failure(report.count, report.why);
+            return handle_failure(report.count, report.why);
         case InterpreterReport::Kind::ended:
-            return take_end(report.pid, report.end);
+            return handle_end(report.pid, report.end);
         case InterpreterReport::Kind::imported:
             return dismiss_outdated();
     }
@@ -217,7 +217,7 @@ void Interpreter::take_process(pid_t pid, std::vector<Descriptor>& files) {
                 static_cast<std::size_t>(pid));
 }
 
-void Interpreter::take_failure(std::size_t count, const std::string& why) {
+void Interpreter::handle_failure(std::size_t count, const std::string& why) {
     forks_fail_ = true;
     for (; count > 0 && asked_ > 0; --count) {
         --asked_;
@@ -228,13 +228,13 @@ void Interpreter::take_failure(std::size_t count, const std::string& why) {
     }
 }
 
-void Interpreter::take_end(pid_t pid, End end) {
+void Interpreter::handle_end(pid_t pid, End end) {
     const auto found = std::find_if(processes_.begin(), processes_.end(),
                                     [&](const auto& process) { return process->pid() == pid; });
     if (found == processes_.end())
-        return take_failure(1, "no descriptor is left for its process: raise ulimit -n");
+        return handle_failure(1, "no descriptor is left for its process: raise ulimit -n");
     forks_fail_ = false;
-    take_told_end(**found);
+    handle_reported_end(**found);
     const std::unique_ptr<CallProcess> process = std::move(*found);
     processes_.erase(found);
     if (process->request() == nullptr) return;
@@ -261,13 +261,13 @@ void Interpreter::dismiss_outdated() {
 bool Interpreter::process_ready(pid_t pid) {
     CallProcess* const process = process_of(pid);
     if (process == nullptr) return false;
-    take_told_end(*process);
+    handle_reported_end(*process);
     give_waiting();
     return true;
 }
 
 // What a process says of its call, if it does.
-void Interpreter::take_told_end(CallProcess& process) {
+void Interpreter::handle_reported_end(CallProcess& process) {
     const std::optional<End> end = process.receive();
     if (!end) return;
     const std::uint64_t serial = process.request()->serial;

@@ -84,9 +84,9 @@ class Interpreter {
     void cannot_start(const std::string& what, int error);
     void take(const InterpreterReport& report, std::vector<Descriptor>& files);
     void take_process(pid_t pid, std::vector<Descriptor>& files);
-    void take_end(pid_t pid, End end);
-    void take_told_end(CallProcess& process);
-    void take_failure(std::size_t count, const std::string& why);
+    void handle_end(pid_t pid, End end);
+    void handle_reported_end(CallProcess& process);
+    void handle_failure(std::size_t count, const std::string& why);
     void dismiss_outdated();
     void give_waiting();
     CallProcess* process_for(const Request& request) const;

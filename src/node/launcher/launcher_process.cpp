@@ -86,7 +86,7 @@ bool LauncherProcess::valid() const {
 
 void LauncherProcess::run() {
     starters_.lock().lock();
-    take_messages();
+    handle_messages();
     while (!over_) {
         runner_->start_tasks(now_, Starters::loop);
         watch_signals();
@@ -161,10 +161,10 @@ void LauncherProcess::serve_source(process::Source source, std::uint32_t events,
 
 void LauncherProcess::receive() {
     if (!stream_.receive(rank_)) over_ = true;
-    take_messages();
+    handle_messages();
 }
 
-void LauncherProcess::take_messages() {
+void LauncherProcess::handle_messages() {
     while (const auto message = stream_.next()) {
         auto command = decode_command(*message);
         if (command)

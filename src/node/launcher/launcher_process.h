@@ -36,7 +36,7 @@ class LauncherProcess final : private Starters::Work {
     Instant next_wake(Instant now) const;
     void serve_source(process::Source source, std::uint32_t events, std::size_t number);
     void receive();
-    void take_messages();
+    void handle_messages();
     void take(Command& command);
     void look_for_rank();
     void enter(const std::string& directory);

@@ -161,7 +161,7 @@ void TaskRunner::ready(process::Source source, std::size_t number, Instant now) 
             if (ends_.any()) settle_ends();
             return;
         case process::Source::disk_meter:
-            return watch_.take_disk_answer(now);
+            return watch_.handle_disk_answer(now);
         default:
             return;
     }

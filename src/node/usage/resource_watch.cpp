@@ -379,7 +379,7 @@ bool ResourceWatch::start_meter() {
 }
 
 // A walk of several turns may count moved files twice, so two walks in a row must exceed the limit.
-void ResourceWatch::take_disk_answer(Instant now) {
+void ResourceWatch::handle_disk_answer(Instant now) {
     const auto answer = disk_.answer();
     if (!answer) return;
     for (RunningTask* task : watched_) {

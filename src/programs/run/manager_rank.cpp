@@ -370,8 +370,8 @@ class Run {
     }
 
     void look_at_growth() {
-        growth_->take_reports([this](const std::string& text) { progress_.print_line(text); },
-                              manager::brief_stats(manager_->reactor()).workers_connected);
+        growth_->handle_reports([this](const std::string& text) { progress_.print_line(text); },
+                                manager::brief_stats(manager_->reactor()).workers_connected);
         if (const auto& report = growth_->report())
             manager_->note_growth(report->decision.wanted, growth_->pending());
     }

@@ -125,8 +125,8 @@ Result<Growth> Growth::start(const Grow& grow, const std::string& run_directory,
     return Growth(std::move(*factory));
 }
 
-void Growth::take_reports(const std::function<void(const std::string&)>& say, std::int64_t connected) {
-    factory_.take_reports(say);
+void Growth::handle_reports(const std::function<void(const std::string&)>& say, std::int64_t connected) {
+    factory_.handle_reports(say);
     connected_ = connected;
     if (const auto& report = factory_.report();
         report && report->time != std::exchange(reported_, report->time))

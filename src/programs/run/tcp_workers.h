@@ -69,7 +69,7 @@ class Growth {
                                 const std::string& contact);
 
     // `connected`: workers, now.
-    void take_reports(const std::function<void(const std::string&)>& say, std::int64_t connected);
+    void handle_reports(const std::function<void(const std::string&)>& say, std::int64_t connected);
     const std::optional<wq::factory::CycleReport>& report() const { return factory_.report(); }
     // "3 workers pending": of the batch system, for the progress line; why none is submitted. Empty: none
     // waits.

@@ -314,7 +314,7 @@ void Dispatcher::take(const LineEnded& event, Turn&) {
     for (auto& [number, seat] : seats_) {
         if (seat.probe == event.ticket) {
             seat.probe.reset();
-            take_probe(seat, event);
+            handle_probe(seat, event);
             return;
         }
         const auto line = seat.running.find(event.ticket);
@@ -326,7 +326,7 @@ void Dispatcher::take(const LineEnded& event, Turn&) {
     }
 }
 
-void Dispatcher::take_probe(Seat& seat, const LineEnded& event) {
+void Dispatcher::handle_probe(Seat& seat, const LineEnded& event) {
     const auto set =
         event.end == text::TryEnd::ok
             ? answer_of(event.output)

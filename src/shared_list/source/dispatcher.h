@@ -144,7 +144,7 @@ class Dispatcher {
     void take(const SeatJoined& event, Turn& turn);
     void take(const SeatLeft& event, Turn& turn);
     void take(const LineEnded& event, Turn& turn);
-    void take_probe(Seat& seat, const LineEnded& event);
+    void handle_probe(Seat& seat, const LineEnded& event);
     Status join(WorkerId number, Seat& seat, RunList& list, Turn& turn);
     Status beat(WorkerId number, Seat& seat, RunList& list, Turn& turn);
     void note_signs(const std::string& list, Instant given);

@@ -81,7 +81,7 @@ class Watching : public testing::Test {
             answered = source == process::Source::disk_meter;
         });
         ASSERT_TRUE(answered);
-        watch.take_disk_answer(now);
+        watch.handle_disk_answer(now);
     }
 
     void make_files(const std::string& name, int count) {
