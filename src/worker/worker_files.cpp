@@ -20,8 +20,8 @@ engine::model::Ending ending_of(const files::trees::Problem& problem) {
 
 }  // namespace
 
-WorkerFiles::WorkerFiles(Background& background, std::string folder, Say say, std::string kept_cache)
-    : background_(background), say_(std::move(say)), store_(std::make_shared<Store>()) {
+WorkerFiles::WorkerFiles(Background& background, std::string folder, Send send, std::string kept_cache)
+    : background_(background), send_(std::move(send)), store_(std::make_shared<Store>()) {
     in_background(
         [folder = std::move(folder), kept_cache = std::move(kept_cache)](Store& store) -> Background::Then {
             store.trouble = store.enter(folder, kept_cache);
@@ -145,9 +145,9 @@ void WorkerFiles::fetch(const TaskPointer& task, bool missed) {
 }
 
 void WorkerFiles::want(const Task& task, bool missed) {
-    say_(net::messages::WantInput{task.lease.task, task.lease.attempt,
-                                  static_cast<std::uint32_t>(task.next_input),
-                                  task.consumed + net::messages::input_window, task.stream, missed});
+    send_(net::messages::WantInput{task.lease.task, task.lease.attempt,
+                                   static_cast<std::uint32_t>(task.next_input),
+                                   task.consumed + net::messages::input_window, task.stream, missed});
 }
 
 void WorkerFiles::on(net::messages::InputPart message) {
@@ -223,8 +223,8 @@ void WorkerFiles::copy(const TaskPointer& task) {
 
 // The input has arrived; a cached input is in the cache.
 void WorkerFiles::came(const TaskPointer& task) {
-    say_(net::messages::HaveInput{task->lease.task, task->lease.attempt,
-                                  static_cast<std::uint32_t>(task->next_input), store_->cache_folder});
+    send_(net::messages::HaveInput{task->lease.task, task->lease.attempt,
+                                   static_cast<std::uint32_t>(task->next_input), store_->cache_folder});
     brought(task);
     go_on(task);
 }

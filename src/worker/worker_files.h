@@ -29,11 +29,11 @@ namespace wq::worker {
 class WorkerFiles {
   public:
     using Key = std::pair<TaskId, Attempt>;
-    using Say = std::function<void(const net::messages::Message&)>;
+    using Send = std::function<void(const net::messages::Message&)>;
 
-    // Sandboxes and the cache are below `folder`; a cache that must outlive us is in `kept_cache`. `say`:
+    // Sandboxes and the cache are below `folder`; a cache that must outlive us is in `kept_cache`. `send`:
     // sends to the manager, while there is a link to it.
-    WorkerFiles(Background& background, std::string folder, Say say, std::string kept_cache = {});
+    WorkerFiles(Background& background, std::string folder, Send send, std::string kept_cache = {});
     ~WorkerFiles();
 
     void stage(net::messages::Lease lease);
@@ -125,7 +125,7 @@ class WorkerFiles {
     bool removes_ = false;         // a job is removing what tasks left
     bool more_to_remove_ = false;  // more was left meanwhile
     Background& background_;
-    Say say_;
+    Send send_;
     std::shared_ptr<Store> store_;
     std::map<Key, TaskPointer> tasks_;
     std::map<std::string, TaskPointer> bringing_;  // by key: the task for which it is fetched or created

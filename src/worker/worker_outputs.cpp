@@ -43,8 +43,8 @@ void WorkerFiles::look_at(const TaskPointer& task) {
             if (task->link != link) return;
             task->watch_busy = grown.has_value();
             if (!grown || task->state != Task::State::running) return;
-            say_(net::messages::WatchedPart{task->lease.task, task->lease.attempt, grown->output,
-                                            grown->offset, std::move(grown->bytes)});
+            send_(net::messages::WatchedPart{task->lease.task, task->lease.attempt, grown->output,
+                                             grown->offset, std::move(grown->bytes)});
         });
 }
 
@@ -113,15 +113,15 @@ void WorkerFiles::send_more(const TaskPointer& task) {
             task->busy = false;
             if (!part) {
                 task->state = Task::State::sent;
-                return say_(net::messages::OutputsSent{task->lease.task, task->lease.attempt});
+                return send_(net::messages::OutputsSent{task->lease.task, task->lease.attempt});
             }
             if (!part->unreadable.empty()) {
                 task->add_reason(engine::model::Ending::output_missing, part->unreadable);
                 return send_more(task);
             }
             task->sent += part->bytes.size();
-            say_(net::messages::OutputPart{task->lease.task, task->lease.attempt, part->output,
-                                           std::move(part->bytes), part->last});
+            send_(net::messages::OutputPart{task->lease.task, task->lease.attempt, part->output,
+                                            std::move(part->bytes), part->last});
             send_more(task);
         });
 }
