@@ -92,7 +92,7 @@ install_packages() {
 # configure FOLDER [OPTION...]: CMake with Ninja, quiet unless it fails.
 configure() {
     # Paths below ROOT count as relative, so that a second clone finds what the first one compiled.
-    export CCACHE_BASEDIR="$ROOT" CCACHE_NOHASHDIR=1
+    export CCACHE_BASEDIR="$ROOT" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
     folder=$1
     shift
     log=$(mktemp)

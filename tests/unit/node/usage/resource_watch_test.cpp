@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "node/process/process_tree.h"
+#include "support/folder.h"
 #include "unit/node/launcher/launcher_support.h"
 #include "unit/node/usage/shown_group.h"
 
