@@ -1,6 +1,7 @@
 // The end of the batch job that this process runs in.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <thread>
