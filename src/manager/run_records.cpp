@@ -138,7 +138,7 @@ void RunRecords::ended(engine::model::AttemptEnded& action, const Link* link, At
     record.monitor = std::move(recorded.output.monitor);
     if (action.by_ticket && link != nullptr)
         dispatched({action.task, action.attempt, action.category, action.given, action.submitted_us,
-                    action.dispatched_us, false},
+                    action.dispatched_us},
                    link->address);
     if (record.outcome.ending != engine::model::Ending::worker_lost &&
         record.outcome.ending != engine::model::Ending::never_ran)

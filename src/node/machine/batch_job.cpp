@@ -132,9 +132,9 @@ std::vector<std::string> pbs_hosts(const Reader& pbs) {
 // PBS_NUM_PPN (Torque) is for each node.
 void read_pbs(Reader& pbs) {
     if (pbs.text("PBS_JOBID").empty()) return;
-    const bool one_process = pbs_hosts(pbs).size() == 1;
-    pbs.add(BoundKind::cores, pbs.count("PBS_NCPUS"), "PBS_NCPUS", one_process);
-    pbs.add(BoundKind::cores, pbs.count("NCPUS"), "NCPUS", one_process);
+    const BoundOf of = pbs_hosts(pbs).size() == 1 ? BoundOf::node : BoundOf::process;
+    pbs.add(BoundKind::cores, pbs.count("PBS_NCPUS"), "PBS_NCPUS", of);
+    pbs.add(BoundKind::cores, pbs.count("NCPUS"), "NCPUS", of);
     pbs.add(BoundKind::cores, pbs.count("PBS_NUM_PPN"), "PBS_NUM_PPN", BoundOf::node);
 }
 
