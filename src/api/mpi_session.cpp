@@ -132,7 +132,9 @@ void RankParts::start(const Functions& given, const MpiOptions& options) {
     functions_of_calls = api::function_table(given);
     const bool attaches = ranks::mpi::MpiSession::started_before();
     attaches ? attach(options) : begin(functions_of_calls);
-    node::machine::BatchEnd batch_end = manager::run::ask_for_end(environment().rank == 0);
+    using manager::run::EndFrom;
+    node::machine::BatchEnd batch_end =
+        manager::run::ask_for_end(environment().rank == 0 ? EndFrom::server : EndFrom::environment);
     if (!attaches) session().start();
     join(options);
     const manager::run::NodeShare share = manager::run::share_node(mpi(), ".", works).or_throw();

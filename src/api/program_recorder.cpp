@@ -112,7 +112,7 @@ void ProgramRecorder::task(records::recorder::Recorded ended) {
 // If memory runs out, the task stays in tasks_.
 void ProgramRecorder::hand_over(TaskId ended) {
     results_.make_room();
-    results_.add_ended(tasks_.remove(ended), false);
+    results_.add_ended(tasks_.remove(ended));
 }
 
 // Only for tasks that ran.
@@ -213,7 +213,7 @@ void ProgramRecorder::end_of_call(RangeTask& range, records::recorder::Recorded&
         call->priority = range.data->priority;
         fill(*call, ended);
         call->report->index = index;
-        results_.add_ended(std::move(call), true);
+        results_.add_unexpected(std::move(call));
         if (!news.complete) {
             range.failed = news.failed_total;
             return range.open.erase(id);

@@ -187,10 +187,15 @@ void Results::make_room() {
     if (fresh_.size() == fresh_.capacity()) fresh_.reserve(2 * fresh_.size() + 16);
 }
 
-void Results::add_ended(std::unique_ptr<TaskData> ended, bool extra) {
+void Results::add_ended(std::unique_ptr<TaskData> ended) {
     make_room();
-    if (extra) expect(*ended);
     fresh_.push_back({std::move(ended), true});
+}
+
+void Results::add_unexpected(std::unique_ptr<TaskData> ended) {
+    make_room();
+    expect(*ended);
+    add_ended(std::move(ended));
 }
 
 void Results::progress(const TaskData& range, const RangeProgress& news) {

@@ -71,7 +71,7 @@ class Results {
     // A task is about to be submitted: expects all its ends.
     void expect(const TaskData& task);
     // A task with this tag was not submitted after all, or is returned by another call.
-    void forget(const std::string& tag, bool by_tag_only = false);
+    void forget(const std::string& tag, bool by_tag_only);
 
     // Returns the next ended task; waits until `limit` (nothing: no limit), but returns nothing at once if
     // none is to come. `tag`: only tasks with this tag; "": tasks without one; null: all but those that only
@@ -99,10 +99,11 @@ class Results {
 
     // ---- the manager's thread ----
 
-    // Afterwards the next add_ended() needs no memory, unless it is `extra`.
+    // Afterwards the next add_ended() needs no memory.
     void make_room();
-    // Adds an ended task. `extra`: it was not expected (a failed call of a range).
-    void add_ended(std::unique_ptr<TaskData> ended, bool extra);
+    // Adds an ended task.
+    void add_ended(std::unique_ptr<TaskData> ended);
+    void add_unexpected(std::unique_ptr<TaskData> ended);  // a failed call of a range
     // Merges the progress of a range with its waiting report. The range ends once `complete`.
     void progress(const TaskData& range, const RangeProgress& news);
     // Makes results visible to wait().

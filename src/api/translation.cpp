@@ -252,7 +252,8 @@ TaskUsage usage_of(const engine::model::Usage& from) {
 
 void describe_end(const engine::model::Outcome& outcome, TaskKind kind, TaskReport& report) {
     report.result = result_of(outcome, kind);
-    report.return_status = engine::model::return_status(outcome, kind == TaskKind::call);
+    report.return_status = kind == TaskKind::call ? engine::model::return_status_of_call(outcome)
+                                                  : engine::model::return_status(outcome);
     const bool has_code = outcome.ending == engine::model::Ending::exited ||
                           outcome.ending == engine::model::Ending::not_started ||
                           outcome.ending == engine::model::Ending::raised;

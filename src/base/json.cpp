@@ -43,13 +43,19 @@ Library to_library(const Json& value) {
 
 }  // namespace
 
+struct JsonSyntax {
+    bool whole = true;  // nothing may follow
+    bool comments = false;
+    Library::input_format_t format = Library::input_format_t::json;
+};
+
 // What the library's parser calls.
 class JsonBuilder {
   public:
     template <class Input>
-    Json built_of(Input&& input, bool whole = true, bool comments = false,
-                  Library::input_format_t format = Library::input_format_t::json) {
-        if (!Library::sax_parse(std::forward<Input>(input), this, format, whole, comments))
+    Json built_of(Input&& input, JsonSyntax syntax = {}) {
+        if (!Library::sax_parse(std::forward<Input>(input), this, syntax.format, syntax.whole,
+                                syntax.comments))
             root_.value_.emplace<Json::Discarded>();
         return std::move(root_);
     }
@@ -157,17 +163,17 @@ Json Json::parse(std::string_view text) {
 
 Json Json::parse_commented(std::string_view text, std::size_t& wrong_at) {
     JsonBuilder builder;
-    Json made = builder.built_of(text, true, true);
+    Json made = builder.built_of(text, {.comments = true});
     wrong_at = builder.wrong_at();
     return made;
 }
 
 Json Json::read_from(std::istream& text) {
-    return JsonBuilder().built_of(text, false);
+    return JsonBuilder().built_of(text, {.whole = false});
 }
 
 Json Json::from_msgpack(std::string_view bytes) {
-    return JsonBuilder().built_of(bytes, true, false, Library::input_format_t::msgpack);
+    return JsonBuilder().built_of(bytes, {.format = Library::input_format_t::msgpack});
 }
 
 std::string Json::to_msgpack() const {

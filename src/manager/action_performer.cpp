@@ -12,10 +12,11 @@ void ActionPerformer::perform(std::vector<engine::model::Action>& actions, engin
     for (engine::model::Action& action : actions) {
         const bool lease = std::holds_alternative<engine::model::Lease>(action);
         if (lease && !sending_since) sending_since = clock_();
-        if (!lease && sending_since) to_.times.sent(clock_() - *std::exchange(sending_since, {}), true);
+        if (!lease && sending_since)
+            to_.times.sent(clock_() - *std::exchange(sending_since, {}), ManagerTimes::Carried::tasks);
         std::visit([&](auto& known) { act_on(known, now); }, action);
     }
-    if (sending_since) to_.times.sent(clock_() - *sending_since, true);
+    if (sending_since) to_.times.sent(clock_() - *sending_since, ManagerTimes::Carried::tasks);
 }
 
 // ---- tasks ----
@@ -39,7 +40,7 @@ void ActionPerformer::act_on(const engine::model::Recall& action, engine::model:
 
 void ActionPerformer::act_on(engine::model::AttemptEnded& action, engine::model::Now now) {
     to_.leases.forget(action.task, action.attempt);
-    to_.times.ended(1, action.outcome.succeeded(), action.outcome.wall_us, action.given);
+    to_.times.ended(1, action.outcome.succeeded() ? 1 : 0, action.outcome.wall_us, action.given);
     to_.records.ended(action, to_.links.of(action.worker),
                       to_.messages.output_of(action.task, action.attempt), now);
     to_.storage.look_if_full(now);
@@ -51,7 +52,7 @@ void ActionPerformer::act_on(const engine::model::LeaseRequeued& action, engine:
 }
 
 void ActionPerformer::act_on(engine::model::RangeEnded& action, engine::model::Now now) {
-    to_.times.ended(action.tasks.count(), true, action.wall_us, action.given);
+    to_.times.ended(action.tasks.count(), action.tasks.count(), action.wall_us, action.given);
     to_.records.ended(action, now);
 }
 

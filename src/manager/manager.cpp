@@ -105,7 +105,7 @@ bool Manager::on_arrival(net::frames::Transport& from, const net::frames::Arriva
 bool Manager::take(LinkKey key, const net::frames::Arrival& arrival, std::size_t& begun, bool& says_more,
                    engine::model::Now now) {
     if (const auto* left = std::get_if<net::frames::Left>(&arrival)) {
-        sessions_.on_disconnect(key, left->why, left->closed, now);
+        sessions_.on_disconnect(key, *left, now);
         return true;
     }
     Link& link = *links_.find(key);
@@ -117,7 +117,9 @@ bool Manager::take(LinkKey key, const net::frames::Arrival& arrival, std::size_t
     const Duration sent_before = times_.sending();
     const WorkerMessages::Heard heard = messages_.on_frame(link, bytes, begun, share, now);
     const Duration sent = times_.sending() - sent_before;  // dispatched in response
-    times_.received(clock() - before - sent, heard == WorkerMessages::Heard::results);
+    using Carried = ManagerTimes::Carried;
+    times_.received(clock() - before - sent,
+                    heard == WorkerMessages::Heard::results ? Carried::results : Carried::neither);
     says_more = heard != WorkerMessages::Heard::beat;
     Link* const still_there = links_.find(key);
     if (still_there == nullptr) return true;
@@ -222,7 +224,7 @@ void Manager::flush() {
     if (!links_.has_unsent()) return;
     const Instant before = clock();
     const bool tasks = links_.flush();
-    times_.sent(clock() - before, tasks);
+    times_.sent(clock() - before, tasks ? ManagerTimes::Carried::tasks : ManagerTimes::Carried::neither);
 }
 
 void Manager::dismiss_all(const std::string& why, engine::model::Now now) {

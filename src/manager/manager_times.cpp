@@ -28,20 +28,21 @@ double tasks_kept_busy(double wall_us, double busy_us) {
 
 }  // namespace
 
-void ManagerTimes::sent(Duration took, bool tasks) {
+void ManagerTimes::sent(Duration took, Carried carried) {
+    const bool tasks = carried == Carried::tasks;
     (tasks ? send_ : status_) += took;
     had_tasks_ = had_tasks_ || tasks;
 }
 
-void ManagerTimes::received(Duration took, bool results) {
-    (results ? receive_ : status_) += took;
+void ManagerTimes::received(Duration took, Carried carried) {
+    (carried == Carried::results ? receive_ : status_) += took;
 }
 
-void ManagerTimes::ended(std::uint64_t count, bool succeeded, std::int64_t wall_us,
+void ManagerTimes::ended(std::uint64_t count, std::uint64_t succeeded, std::int64_t wall_us,
                          const engine::model::Resources& given) {
     const auto attempts = static_cast<double>(count);
     ended_ += attempts;
-    if (succeeded) succeeded_ += attempts;
+    succeeded_ += static_cast<double>(succeeded);
     growing_.attempts += attempts;
     growing_.wall_us += static_cast<double>(wall_us);
     growing_.cores += attempts * given.cores.as_double();

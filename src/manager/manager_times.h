@@ -17,11 +17,13 @@ namespace wq::manager {
 
 class ManagerTimes {
   public:
-    void sent(Duration took, bool tasks);        // messages; `tasks`: they carried tasks
-    void received(Duration took, bool results);  // messages; `results`: they carried results
-    Duration sending() const { return send_; }   // tasks, so far
-    // Attempts that ended with a result: `wall_us` is their sum, `given` the allocation of each.
-    void ended(std::uint64_t count, bool succeeded, std::int64_t wall_us,
+    enum class Carried : std::uint8_t { tasks, results, neither };
+    void sent(Duration took, Carried carried);      // messages
+    void received(Duration took, Carried carried);  // messages
+    Duration sending() const { return send_; }      // tasks, so far
+    // Attempts that ended with a result, `succeeded` of them well: `wall_us` is their sum, `given` the
+    // allocation of each.
+    void ended(std::uint64_t count, std::uint64_t succeeded, std::int64_t wall_us,
                const engine::model::Resources& given);
     // A turn of the loop: how long it waited first, and then worked.
     void count_turn(Duration waited, Duration busy);

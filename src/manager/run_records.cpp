@@ -43,10 +43,11 @@ void RunRecords::changed(const engine::model::CategoryChanged& action, engine::m
 }
 
 engine::model::Resources RunRecords::requested(const engine::model::Needs& said, CategoryId category,
-                                               bool at_maximum) const {
+                                               engine::model::Try tried) const {
     engine::model::Sizes sizes;
     const engine::model::Category* const known = router_.reactor().category(category);
     const auto told = category_told_.find(category);
+    const bool at_maximum = tried == engine::model::Try::at_maximum;
     if (at_maximum && known != nullptr) sizes = known->max();
     if (!at_maximum && told != category_told_.end()) sizes = told->second.first;
     return {said.cores >= 0 ? said.cores : Count::of_thousandths(sizes.cores),
@@ -81,29 +82,30 @@ void RunRecords::dispatched(const Dispatch& dispatch, const std::string& address
     const records::recorder::Recorder::Wants wants = recorder_.wants();
     if (!wants.transactions || !recorder_.wants_beginning(dispatch.task)) return;
     if (dispatch.attempt == 1 && wants.waiting)
-        waiting(dispatch.task, dispatch.category, dispatch.submitted_us, dispatch.at_maximum);
+        waiting(dispatch.task, dispatch.category, dispatch.submitted_us, dispatch.tried);
     recorder_.transaction(
         dispatch.dispatched_us,
-        records::journal::task_running_text(dispatch.task, address, dispatch.given, dispatch.at_maximum));
+        records::journal::task_running_text(dispatch.task, address, dispatch.given, dispatch.tried));
 }
 
-void RunRecords::waiting(TaskId task, CategoryId category, WallMicros when, bool at_maximum) {
+void RunRecords::waiting(TaskId task, CategoryId category, WallMicros when, engine::model::Try tried) {
     if (!recorder_.wants().transactions) return;
     const engine::model::Ledger& ledger = router_.reactor().ledger();
     const engine::model::Needs& said = ledger.shape(ledger.shape_of(task)).needs;
-    recorder_.transaction(when, records::journal::task_waiting_text(
-                                    {task.value(), task.value() + 1}, categories_[category.value()],
-                                    requested(said, category, at_maximum), at_maximum));
+    recorder_.transaction(when, records::journal::task_waiting_text({task.value(), task.value() + 1},
+                                                                    categories_[category.value()],
+                                                                    requested(said, category, tried), tried));
 }
 
 void RunRecords::requeued(const engine::model::LeaseRequeued& action, engine::model::Now now) {
     if (recorder_.wants_beginning(action.task))
-        waiting(action.task, action.category, now.wall, at_maximum(action.task));
+        waiting(action.task, action.category, now.wall, tried(action.task));
 }
 
-bool RunRecords::at_maximum(TaskId task) const {
+engine::model::Try RunRecords::tried(TaskId task) const {
     const engine::model::Ledger& ledger = router_.reactor().ledger();
-    return ledger.shape(ledger.shape_of(task)).at_maximum;
+    return ledger.shape(ledger.shape_of(task)).at_maximum ? engine::model::Try::at_maximum
+                                                          : engine::model::Try::first;
 }
 
 Attempt RunRecords::earlier_attempts(TaskId task) const {
@@ -136,7 +138,7 @@ void RunRecords::ended(engine::model::AttemptEnded& action, const Link* link, At
     record.monitor = std::move(recorded.output.monitor);
     if (action.by_ticket && link != nullptr)
         dispatched({action.task, action.attempt, action.category, action.given, action.submitted_us,
-                    action.dispatched_us, false},
+                    action.dispatched_us},
                    link->address);
     if (record.outcome.ending != engine::model::Ending::worker_lost &&
         record.outcome.ending != engine::model::Ending::never_ran)
@@ -149,8 +151,7 @@ void RunRecords::ended(engine::model::AttemptEnded& action, const Link* link, At
     if (record.final && longest > options_.output_limit) ++outputs_truncated_;
     ++ended_;
     recorder_.task(std::move(recorded));
-    if (!action.final && !action.goes_on)
-        waiting(action.task, action.category, now.wall, at_maximum(action.task));
+    if (!action.final && !action.goes_on) waiting(action.task, action.category, now.wall, tried(action.task));
 }
 
 void RunRecords::ended(engine::model::RangeEnded& action, engine::model::Now now) {

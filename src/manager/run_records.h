@@ -47,7 +47,7 @@ class RunRecords {
     // What a task with these needs requests now, including its category's first or maximum allocation;
     // negative: not specified, or a whole worker.
     engine::model::Resources requested(const engine::model::Needs& said, CategoryId category,
-                                       bool at_maximum = false) const;
+                                       engine::model::Try tried = engine::model::Try::first) const;
 
     // ---- workers ----
     void joined(const records::journal::WorkerRecord& worker) { recorder_.worker(worker); }
@@ -63,7 +63,7 @@ class RunRecords {
         engine::model::Resources given;
         WallMicros submitted_us = 0;
         WallMicros dispatched_us = 0;
-        bool at_maximum = false;
+        engine::model::Try tried = engine::model::Try::first;
     };
     // Work Queue's transaction log also records dispatches. `address`: of the worker.
     void dispatched(const Dispatch& dispatch, const std::string& address);
@@ -75,7 +75,7 @@ class RunRecords {
     void cancelled(const engine::model::Cancelled& action, engine::model::Now now);
     void skipped(engine::model::Skipped& action, engine::model::Now now);
     void transferred(const files::transfers::Transfer& transfer, engine::model::Now now);
-    bool at_maximum(TaskId task) const;  // the task has not ended
+    engine::model::Try tried(TaskId task) const;  // the task has not ended
 
     void finished() { recorder_.write_at_once(); }  // the run ends when all is written
 
@@ -96,7 +96,7 @@ class RunRecords {
     const Failures& failures() const { return failures_; }
 
   private:
-    void waiting(TaskId task, CategoryId category, WallMicros when, bool at_maximum);
+    void waiting(TaskId task, CategoryId category, WallMicros when, engine::model::Try tried);
 
     RecordOptions options_;
     TaskTexts& tasks_;

@@ -158,7 +158,7 @@ void WorkerSessions::reconnect(Link& link, net::messages::Hello& message, engine
     const WorkerId worker = session->record.worker;
     if (Link* const half_open = links_.of(worker)) {
         half_open->key.first->close(half_open->key.second);
-        on_disconnect(half_open->key, "it opened another connection", false, now);
+        on_disconnect(half_open->key, {half_open->key.second, "it opened another connection"}, now);
         // Without a disconnect limit, and after the end, a disconnect ends the session.
         if (sessions_.find(worker) == nullptr) {
             message.resume.clear();
@@ -248,7 +248,8 @@ void WorkerSessions::acknowledge_answers() {
 
 // ---- leaving ----
 
-void WorkerSessions::on_disconnect(LinkKey key, const std::string& why, bool closed, engine::model::Now now) {
+void WorkerSessions::on_disconnect(LinkKey key, const net::frames::Left& left, engine::model::Now now) {
+    const std::string& why = left.why;
     const Link* const link = links_.find(key);
     if (link == nullptr) return;
     net::session::Session* const session = link->session;
@@ -257,7 +258,7 @@ void WorkerSessions::on_disconnect(LinkKey key, const std::string& why, bool clo
     links_.remove(key);
     session->acknowledged = session->answers;
     const WorkerId worker = session->record.worker;
-    const bool ended = closed && !session->relayed && !session->keeps;
+    const bool ended = left.closed && !session->relayed && !session->keeps;
     const Duration limit = ended ? net::session::disconnect_limit_if_closed(session->disconnect_limit)
                                  : session->disconnect_limit;
     events_.disconnected(worker);

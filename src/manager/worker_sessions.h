@@ -64,8 +64,8 @@ class WorkerSessions {
     void acknowledge_answers();
     void set_disconnect_limit(Duration limit) { options_.disconnect_limit = limit; }  // of later workers
 
-    // Its link is lost; `closed`: by the peer. A TCP worker may reconnect.
-    void on_disconnect(LinkKey key, const std::string& why, bool closed, engine::model::Now now);
+    // Its link is lost. A TCP worker may reconnect.
+    void on_disconnect(LinkKey key, const net::frames::Left& left, engine::model::Now now);
     // The worker leaves or is lost: ignores everything further from it.
     void drop(LinkKey key, const std::string& why, records::journal::Departure departure,
               engine::model::Now now);

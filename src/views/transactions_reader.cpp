@@ -199,9 +199,9 @@ class Reader {
             if (!measured(line, "tasks").empty())
                 take_calls(first, outcome, line, now);
             else
-                take_end(first, outcome, line, now, state == "DONE");
+                take_end(first, outcome, line, now, state == "DONE" ? Ends::task : Ends::attempt);
         } else if (state == "CANCELED" || state == "CANCELLED") {
-            take_end(first, "cancelled", {}, now, true);
+            take_end(first, "cancelled", {}, now, Ends::task);
         }
         return recorded();
     }
@@ -244,9 +244,11 @@ class Reader {
             if (at == here_.end() || running.worker == at->second) running.returned = now;
     }
 
+    enum class Ends : std::uint8_t { attempt, task };
+
     // Of several copies, the one ended that has returned.
     void take_end(std::uint64_t number, std::string_view outcome, std::string_view json, WallMicros now,
-                  bool for_good) {
+                  Ends what) {
         const auto found = tasks_.find(number);
         if (found == tasks_.end()) return;
         Task& task = found->second;
@@ -258,7 +260,7 @@ class Reader {
             task.running.erase(ended);
         }
         task.retrieved = true;
-        if (!for_good) return;
+        if (what == Ends::attempt) return;
         for (const Running& copy : task.running) close(number, task, copy, "not needed", {}, now);
         if (!task.ran) all_.never_ran += 1;
         tasks_.erase(found);

@@ -167,7 +167,7 @@ void HeldTasks::give_back(Key key) {
 
 std::vector<HeldTasks::Key> HeldTasks::keys() const {
     std::vector<Key> keys;
-    for (const auto& [key, ticket] : tasks_) keys.push_back(key);
+    for (const auto& [key, by] : tasks_) keys.push_back(key);
     return keys;
 }
 

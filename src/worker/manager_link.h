@@ -126,15 +126,16 @@ class HeldTasks {
 
     explicit HeldTasks(ManagerLink& link) : link_(link) {}
 
-    // False: it holds the task already. `ticket`: it was claimed, not leased.
-    bool add(Key key, bool ticket) { return tasks_.emplace(key, ticket).second; }
+    enum class By : std::uint8_t { lease, ticket };  // ticket: it was claimed
+    // False: it holds the task already.
+    bool add(Key key, By by) { return tasks_.emplace(key, by).second; }
     // What is in files is sent as far as a message can hold it.
     void answer_end(node::launcher::TaskEnded& end);
     void answer_loss(Key key, const std::string& why);  // with its launcher or workspace
     void give_back(Key key);                            // it has not started
     void clear() { tasks_.clear(); }                    // without answers
 
-    const std::map<Key, bool>& all() const { return tasks_; }  // true: claimed by ticket
+    const std::map<Key, By>& all() const { return tasks_; }
     std::vector<Key> keys() const;
     bool contains(const Key& key) const { return tasks_.contains(key); }
     std::size_t size() const { return tasks_.size(); }
@@ -143,7 +144,7 @@ class HeldTasks {
     bool take(const Key& key);
 
     ManagerLink& link_;
-    std::map<Key, bool> tasks_;  // true: claimed by ticket
+    std::map<Key, By> tasks_;
 };
 
 }  // namespace wq::worker

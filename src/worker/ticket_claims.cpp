@@ -44,8 +44,8 @@ void TicketClaims::give_account(Instant now) {
     if (tickets_ == nullptr || !tickets_->owes_account() || !ranges_are_few(now)) return;
     IntervalSet running = ranges_;
     accounted_ = tickets_->batch();
-    for (const auto& [key, ticket] : held_.all())
-        if (ticket) running.insert(key.first.value());
+    for (const auto& [key, by] : held_.all())
+        if (by == HeldTasks::By::ticket) running.insert(key.first.value());
     tickets_->give_account(std::move(running), link_.outbox());
 }
 

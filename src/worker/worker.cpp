@@ -64,8 +64,8 @@ Worker::Worker(WorkerOptions options, std::optional<net::session::Outbox> outbox
     : options_(completed(std::move(options), parts)),
       link_(options_.hello.identity, std::move(outbox)),
       heartbeat_(options_.beat, options_.manager_silence),
-      tasks_(options_, link_, parts, [this](std::string why, bool broken) {
-          broken_ = broken_ || broken;
+      tasks_(options_, link_, parts, [this](std::string why, WorkerTasks::LauncherIs launcher) {
+          broken_ = broken_ || launcher == WorkerTasks::LauncherIs::broken;
           begin_to_leave(std::move(why));
       }) {}
 
@@ -161,10 +161,10 @@ void Worker::on_launcher(Instant now) {
 
 // ---- leaving ----
 
-void Worker::drain(bool idle) {
+void Worker::drain(Because why) {
     if (leaving_) return;
-    idle_out_ = idle;
-    begin_to_leave(idle ? "no task arrived" : "drained");
+    idle_out_ = why == Because::idle;
+    begin_to_leave(idle_out_ ? "no task arrived" : "drained");
 }
 
 // Tells the manager before returning tasks; otherwise it would lease them to us again.

@@ -135,9 +135,9 @@ class Worker {
     bool runs_one_call() const { return tasks_.runs_one_call(); }
 
     void on_launcher(Instant now);  // its descriptor, or that of the functions, is readable
-    // Returns tasks that have not started, and ends when the rest have ended. `idle`: because there are no
-    // tasks.
-    void drain(bool idle = false);
+    enum class Because : std::uint8_t { asked, idle };
+    // Returns tasks that have not started, and ends when the rest have ended.
+    void drain(Because why = Because::asked);
     void kill_all() { tasks_.kill_all(); }
     // We got `signal`, which stops the run. Tasks may have got it too; those that it ends count as killed,
     // not failed.

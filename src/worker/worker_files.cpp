@@ -137,17 +137,17 @@ void WorkerFiles::bring(const TaskPointer& task) {
 }
 
 // Fetches the input from its first byte.
-void WorkerFiles::fetch(const TaskPointer& task, bool missed) {
+void WorkerFiles::fetch(const TaskPointer& task, Neighbour neighbour) {
     task->state = Task::State::fetching;
     task->consumed = 0;
     ++task->stream;
-    want(*task, missed);
+    want(*task, neighbour);
 }
 
-void WorkerFiles::want(const Task& task, bool missed) {
-    send_(net::messages::WantInput{task.lease.task, task.lease.attempt,
-                                   static_cast<std::uint32_t>(task.next_input),
-                                   task.consumed + net::messages::input_window, task.stream, missed});
+void WorkerFiles::want(const Task& task, Neighbour neighbour) {
+    send_(net::messages::WantInput{
+        task.lease.task, task.lease.attempt, static_cast<std::uint32_t>(task.next_input),
+        task.consumed + net::messages::input_window, task.stream, neighbour == Neighbour::had_it_not});
 }
 
 void WorkerFiles::on(net::messages::InputPart message) {
@@ -174,7 +174,7 @@ void WorkerFiles::on(net::messages::InputPart message) {
         },
         [this, task, stream, last, size = bytes->size()](const Taken& taken) {
             if (task->stream != stream) return;
-            if (taken.gone) return unable(task, taken.trouble->what, true);
+            if (taken.gone) return unable(task, taken.trouble->what, taken.gone);
             if (taken.again) return fetch(task);
             if (taken.trouble) return fail(task, *taken.trouble);
             task->consumed += size;
@@ -217,7 +217,7 @@ void WorkerFiles::copy(const TaskPointer& task) {
             if (!trouble) return came(task);
             // Otherwise the manager would name the same place again, and there would again be no room.
             if (copied.hopeless) return fail(task, *trouble);
-            fetch(task, !is_full(trouble));
+            fetch(task, is_full(trouble) ? Neighbour::not_asked : Neighbour::had_it_not);
         });
 }
 

@@ -100,8 +100,9 @@ class WorkerFiles {
     void make(const TaskPointer& task);
     void take_made(const TaskPointer& task);
     void fail_with(const TaskPointer& maker, const node::launcher::TaskEnded& end);
-    void fetch(const TaskPointer& task, bool missed = false);
-    void want(const Task& task, bool missed = false);
+    enum class Neighbour : std::uint8_t { not_asked, had_it_not };
+    void fetch(const TaskPointer& task, Neighbour neighbour = Neighbour::not_asked);
+    void want(const Task& task, Neighbour neighbour = Neighbour::not_asked);
     void copy(const TaskPointer& task);
     void came(const TaskPointer& task);
     void unable(const TaskPointer& task, const std::string& why, bool folder_gone);

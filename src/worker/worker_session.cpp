@@ -56,7 +56,8 @@ void WorkerSession::begin_call(Instant now) {
             return end(call.error().code);
         }
         print_not_reached();
-        call_next(false, now);
+        constexpr bool others_left = false;
+        call_next(others_left, now);
         state_until_ = std::min(state_until_, now + longest_look);  // a file costs little
         return;
     }
@@ -243,10 +244,10 @@ void WorkerSession::give_manager_up(const std::string& why, Instant now) {
 
 // ---- leaving ----
 
-void WorkerSession::drain(std::optional<Duration> grace, Instant now, bool idle) {
+void WorkerSession::drain(std::optional<Duration> grace, Instant now, Worker::Because why) {
     if (grace) kill_at_ = std::min(kill_at_.value_or(now + *grace), now + *grace);
     if (std::exchange(draining_, true)) return;
-    worker_.drain(idle);
+    worker_.drain(why);
     worker_.on_launcher(now);  // returns tasks that have not started at once
 }
 
@@ -287,7 +288,7 @@ void WorkerSession::check_times(Instant now) {
     const bool has_manager = state_ == State::serving || disconnected_since_;
     if (has_manager && !draining_ && now >= idle_since_ + options_.idle_timeout) {
         say_("no task arrived for " + format_duration(options_.idle_timeout));
-        drain(Duration{0}, now, true);
+        drain(Duration{0}, now, Worker::Because::idle);
     }
     if (!has_manager && !draining_ && now >= alone_since_ + options_.connect_timeout) {
         say_("no manager was reached within " + format_duration(options_.connect_timeout) +

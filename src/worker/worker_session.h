@@ -104,7 +104,7 @@ class WorkerSession {
     void check_silence(Instant now);
     void check_times(Instant now);
     void give_manager_up(const std::string& why, Instant now);
-    void drain(std::optional<Duration> grace, Instant now, bool idle = false);
+    void drain(std::optional<Duration> grace, Instant now, Worker::Because why = Worker::Because::asked);
     void end(ExitCode code);
 
     WorkerSessionOptions options_;

@@ -29,7 +29,7 @@ WorkerTasks::WorkerTasks(const WorkerOptions& options, ManagerLink& link, Parts 
           held_, link, parts.launcher, parts.background, options.kept_cache,
           {[this](const net::messages::Lease& lease, const std::string& sandbox) { begin(lease, sandbox); },
            [this](WorkerFiles::Make& input) { launcher_.run(orders_.of_input(std::move(input))); },
-           [this](std::string why) { leave_(std::move(why), false); }}),
+           [this](std::string why) { leave_(std::move(why), LauncherIs::usable); }}),
       claims_(parts.tickets, parts.functions, held_, link) {}
 
 void WorkerTasks::welcome(const net::messages::Welcome& message) {
@@ -53,9 +53,9 @@ Status WorkerTasks::forget_manager() {
 
 // ---- tasks that come ----
 
-void WorkerTasks::run(const net::messages::Lease& lease, bool ticket) {
+void WorkerTasks::run(const net::messages::Lease& lease, HeldTasks::By by) {
     const HeldTasks::Key key{lease.task, lease.attempt};
-    if (!held_.add(key, ticket)) return;
+    if (!held_.add(key, by)) return;
     if (takes_no_more_) return held_.give_back(key);
     if (staged_.must_stage(lease)) return staged_.stage(lease);
     begin(lease, "");
@@ -96,7 +96,7 @@ void WorkerTasks::call_coprocess(const net::messages::Lease& lease, const std::s
 bool WorkerTasks::claim(Instant now) {
     if (claims_.direct_calls()) return claims_.take_ranges(now);
     const auto leases = claims_.take(now);
-    for (const net::messages::Lease& lease : leases) run(lease, true);
+    for (const net::messages::Lease& lease : leases) run(lease, HeldTasks::By::ticket);
     return !leases.empty();
 }
 
@@ -180,7 +180,7 @@ void WorkerTasks::on_report(const node::launcher::EnvironmentOutput& report) {
 }
 
 void WorkerTasks::on_report(const node::launcher::EnvironmentExit& report) {
-    leave_("a #! line ended its shell with exit " + std::to_string(report.exit_code), false);
+    leave_("a #! line ended its shell with exit " + std::to_string(report.exit_code), LauncherIs::usable);
 }
 
 void WorkerTasks::on_report(const node::launcher::LauncherDied& report) {
@@ -189,7 +189,7 @@ void WorkerTasks::on_report(const node::launcher::LauncherDied& report) {
         idle_deaths_ < most_idle_deaths
             ? launcher_.open(options_.launcher)
             : Status(Error{ExitCode::unreachable, "its launcher died at start: " + report.why});
-    if (!again) leave_(again.error().message, true);
+    if (!again) leave_(again.error().message, LauncherIs::broken);
     const std::string why = "its launcher on " + options_.hello.host + " was " + report.why;
     for (const auto& key : report.started) held_.answer_loss(key, why);
     for (const auto& key : report.not_started) held_.give_back(key);

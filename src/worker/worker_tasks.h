@@ -39,12 +39,13 @@ class WorkerTasks {
         Background* background = nullptr;                     // for files; null: it takes no tasks with files
         functions::coprocess::Runner* coprocesses = nullptr;  // for remote tasks; null: it takes none
     };
-    // Called if no task can run any longer; the worker must then leave. `broken`: its launcher does not work.
-    using Leave = std::function<void(std::string why, bool broken)>;
+    // Called if no task can run any longer; the worker must then leave.
+    enum class LauncherIs : std::uint8_t { usable, broken };
+    using Leave = std::function<void(std::string why, LauncherIs launcher)>;
 
     WorkerTasks(const WorkerOptions& options, ManagerLink& link, Parts parts, Leave leave);
 
-    void on(const net::messages::Lease& message) { run(message, false); }
+    void on(const net::messages::Lease& message) { run(message, HeldTasks::By::lease); }
     void on(const net::messages::EnvironmentLine& message);
     void on(const net::messages::Kill& message);
     void on(const net::messages::KillAll&) { kill_all(); }
@@ -85,7 +86,7 @@ class WorkerTasks {
     }
 
   private:
-    void run(const net::messages::Lease& lease, bool ticket);
+    void run(const net::messages::Lease& lease, HeldTasks::By by);
     void begin(const net::messages::Lease& lease, const std::string& sandbox);
     void call(const net::messages::Lease& lease);
     void call_coprocess(const net::messages::Lease& lease, const std::string& sandbox);

@@ -103,7 +103,8 @@ int work_queue_specify_status(work_queue* q, const char* who) {
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return 0;
         const std::string word = text_or_empty(who);
-        const auto known = wq::api::status_door(word, false);
+        constexpr bool has_key = false;  // it counts only without a word
+        const auto known = wq::api::status_door(word, has_key);
         if (word.empty() || !known) return refuse(me, "give open, key or off", 0);
         return specify(me, *queue, [&](wq::ManagerOptions& options) { options.status = word; }) ? 1 : 0;
     });

@@ -182,10 +182,11 @@ class Packer {
 // shared memory. Who gets them sees the buffers where they are.
 
 // `buffers`: objects with the buffer protocol, contiguous. One that lies in memory of new_memory(), or in
-// memory of from_batch() that others see, too, goes as it is. So does all memory of from_batch() if
-// `gives_up`: nobody here changes it any more. Others are copied. Throws BatchError.
-Batch to_batch(const py::bytes& pickled, const py::list& buffers, bool gives_up) {
-    Packer packer(buffers, gives_up);
+// memory of from_batch() that others see, too, goes as it is. So does all memory of from_batch() if it is
+// given up: nobody here changes it any more. Others are copied. Throws BatchError.
+enum class Buffers : std::uint8_t { kept, given_up };
+Batch to_batch(const py::bytes& pickled, const py::list& buffers, Buffers are) {
+    Packer packer(buffers, are == Buffers::given_up);
     return packer.batch(std::string(pickled));
 }
 
@@ -214,7 +215,8 @@ py::tuple from_batch(Batch&& batch) {
 
 // Of any content. In shared memory if it is large.
 Memory new_memory(std::size_t bytes) {
-    auto array = SeenArrays::all().see(Array::of<std::uint8_t>({bytes}), false);
+    constexpr bool is_ours = false;
+    auto array = SeenArrays::all().see(Array::of<std::uint8_t>({bytes}), is_ours);
     auto* const first = const_cast<std::byte*>(array->bytes().data());
     return {std::move(array), first, bytes, true};
 }
@@ -227,7 +229,7 @@ Batch run_python(void* callable, Batch&& in, const JobContext& context) {
         const py::object& handler = *static_cast<py::object*>(callable);
         const py::tuple out = handler(values[0], values[1], context);
         if (out[0].is_none()) throw std::runtime_error(out[1].cast<Text>().bytes);
-        return to_batch(out[0], out[1], true);
+        return to_batch(out[0], out[1], Buffers::given_up);
     } catch (py::error_already_set& error) {
         throw std::runtime_error(error.what());
     }
@@ -263,7 +265,7 @@ class PyJobs {
         return without_lock([this] { return executor_->is_idle(); });
     }
     bool put(const py::bytes& pickled, const py::list& buffers) {
-        Batch batch = to_batch(pickled, buffers, false);
+        Batch batch = to_batch(pickled, buffers, Buffers::kept);
         return without_lock([&] { return executor_->put(batch); });
     }
     std::optional<py::tuple> take(double seconds) {

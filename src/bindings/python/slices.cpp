@@ -218,7 +218,7 @@ std::unique_ptr<PySlices> join_slices(const Text& contact, double wait, bool com
     auto queue = interruptibly([options] {
         return PySlices::share(std::unique_ptr<SliceQueue>(new SliceQueue(SliceQueue::as_worker(options))));
     });
-    return std::make_unique<PySlices>(std::move(queue), true);
+    return std::make_unique<PySlices>(std::move(queue), PySlices::Giver::another);
 }
 
 void save(const PySlices& slices, const Text& path) {

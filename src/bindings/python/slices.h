@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 
 #include <atomic>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -17,8 +18,9 @@ namespace wq::bindings::python {
 class PySlices {
   public:
     using Queue = std::shared_ptr<SliceQueue>;
-    // `joined`: another process gives the slices.
-    explicit PySlices(Queue queue, bool joined = false) : joined_(joined), queue_(std::move(queue)) {}
+    enum class Giver : std::uint8_t { this_job, another };
+    explicit PySlices(Queue queue, Giver giver = Giver::this_job)
+        : joined_(giver == Giver::another), queue_(std::move(queue)) {}
     ~PySlices();
     PySlices(const PySlices&) = delete;
 

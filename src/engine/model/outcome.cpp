@@ -98,11 +98,15 @@ void set_not_started(Outcome& outcome, std::string reason, int exit_code) {
     outcome.reason = std::move(reason);
 }
 
-int return_status(const Outcome& outcome, bool is_call) {
+int return_status_of_call(const Outcome& outcome) {
+    return outcome.ending == Ending::not_started ? outcome.exit_code : return_status(outcome);
+}
+
+int return_status(const Outcome& outcome) {
     constexpr int killed = 9;
     switch (outcome.ending) {
         case Ending::not_started:
-            return is_call || outcome.started_us != 0 ? outcome.exit_code : -1;
+            return outcome.started_us != 0 ? outcome.exit_code : -1;
         case Ending::exited:
         case Ending::input_missing:  // -1, or 1 if the worker was to make it
         case Ending::output_missing:

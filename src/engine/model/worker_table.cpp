@@ -113,7 +113,7 @@ std::uint64_t Worker::queue() const {
     return std::min<std::uint64_t>(most, leases.size());
 }
 
-Worker& WorkerTable::add(const WorkerJoined& joined, Instant now, bool blocked) {
+Worker& WorkerTable::add(const WorkerJoined& joined, Instant now) {
     Worker& worker = workers_[joined.worker];
     worker = Worker{};
     worker.id = joined.worker;
@@ -125,7 +125,6 @@ Worker& WorkerTable::add(const WorkerJoined& joined, Instant now, bool blocked) 
     worker.features.erase(std::unique(worker.features.begin(), worker.features.end()), worker.features.end());
     worker.takes_tickets = joined.takes_tickets;
     worker.watched = joined.watched;
-    worker.blocked = blocked;
     worker.last_heard = now;
     enter(worker);
     changed(worker);

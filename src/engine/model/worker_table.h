@@ -124,7 +124,7 @@ class WorkerTable {
     WorkerTable(WorkerTable&&) = default;  // never copied: workers point into it
     WorkerTable& operator=(WorkerTable&&) = default;
 
-    Worker& add(const WorkerJoined& joined, Instant now, bool blocked = false);
+    Worker& add(const WorkerJoined& joined, Instant now);
     void remove(WorkerId id);
     Worker* find(WorkerId id);
     const Worker* find(WorkerId id) const;

@@ -16,9 +16,11 @@ std::string whole_seconds(Duration time) {
 
 void Membership::on(const WorkerJoined& event) {
     if (Worker* old = workers_.find(event.worker)) remove(*old, "joined anew", Parting::lost);
-    const bool blocked = state_.blocks.find(event.host) != nullptr;
-    const Worker& worker = workers_.add(event, event_.listening().now(), blocked);
-    if (blocked) counters_.count_blocked();
+    Worker& worker = workers_.add(event, event_.listening().now());
+    if (state_.blocks.find(event.host) != nullptr) {
+        workers_.block(worker);
+        counters_.count_blocked();
+    }
     counters_.count_joined();
     pool_state_.note_availability(worker);
     hooks_.worker_joined(worker);

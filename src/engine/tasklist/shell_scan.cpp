@@ -31,13 +31,18 @@ class Scanner {
         return stack_.empty() ? ' ' : names[static_cast<std::size_t>(stack_.back())];
     }
 
-    void take(std::size_t count, bool plain = false) { take(count, around(), plain); }
+    void take(std::size_t count) { take(count, around()); }
 
-    void take(std::size_t count, char around, bool plain = false) {
+    void take(std::size_t count, char around) {
         for (; count > 0 && at_ < line_.size(); --count, ++at_) {
-            scan_.plain += plain ? line_[at_] : masked;
+            scan_.plain += masked;
             scan_.around += around;
         }
+    }
+
+    void take_plain() {
+        scan_.plain += line_[at_++];
+        scan_.around += around();
     }
 
     void open(Context context, std::size_t width) {
@@ -82,7 +87,7 @@ class Scanner {
             scan_.remark = at_;
             return;
         }
-        take(1, stack_.empty());
+        stack_.empty() ? take_plain() : take(1);
     }
 
     std::string_view line_;

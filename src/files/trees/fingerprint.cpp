@@ -35,9 +35,9 @@ Fingerprint fingerprint_of(const std::string& path, Compared compared) {
     struct timespec now {};
     ::clock_gettime(CLOCK_REALTIME, &now);
     result.taken_ns = nanoseconds(now);
-    const auto add = [&](const std::filesystem::path& one, bool follow) {
+    const auto add = [&](const std::filesystem::path& one, int (*look)(const char*, struct stat*)) {
         struct stat status {};
-        if ((follow ? ::stat(one.c_str(), &status) : ::lstat(one.c_str(), &status)) != 0) return;
+        if (look(one.c_str(), &status) != 0) return;
         // Skips folders: the names show what is added to them or removed.
         if (compared == Compared::modification && !S_ISREG(status.st_mode)) return;
         std::string line = one.string() + '\0' + number(status.st_size) +
@@ -58,10 +58,10 @@ Fingerprint fingerprint_of(const std::string& path, Compared compared) {
     std::sort(all.begin(), all.end());
     // TreeReader reads the target of a link that leads out, so the target counts too.
     const bool follow = compared == Compared::any_change;
-    add(path, true);
+    add(path, ::stat);
     for (const auto& one : all) {
-        add(one, false);
-        if (follow && std::filesystem::is_symlink(one, error)) add(one, true);
+        add(one, ::lstat);
+        if (follow && std::filesystem::is_symlink(one, error)) add(one, ::stat);
     }
     result.print = maker.key();
     return result;

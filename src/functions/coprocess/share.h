@@ -43,7 +43,7 @@ class ShareWatch {
     void end_call();
     // `root`: the parent of all its processes, which itself does not count. `starts`: the coprocess starts,
     // and may use any cores.
-    std::optional<Excess> sample(pid_t root, Instant now, bool starts = false);
+    std::optional<Excess> sample(pid_t root, Instant now, bool starts);
 
     // The part of sample() that judges cores; `cpu_us`: CPU time of all processes so far.
     std::optional<Excess> judge_cpu(std::int64_t cpu_us, Instant now);

@@ -85,7 +85,7 @@ void Collector::wait() {
     if (!has_room && results_.has_room())
         return waits_for_room_.store(false);  // who made it has not seen us wait
     if (has_room)
-        for (const auto& lane : lanes_) lane->note_sleep(true);
+        for (const auto& lane : lanes_) lane->set_collector_sleeps(true);
     // What came before that would ring no more.
     if (!must_move()) {
         const std::optional<Instant> until = wakes_at();
@@ -96,7 +96,7 @@ void Collector::wait() {
         if (ready[1].revents != 0) handle_reports();
     }
     waits_for_room_.store(false);
-    for (const auto& lane : lanes_) lane->note_sleep(false);
+    for (const auto& lane : lanes_) lane->set_collector_sleeps(false);
 }
 
 std::optional<Instant> Collector::wakes_at() const {

@@ -44,13 +44,13 @@ void check_options(int workers, const JobExecutorOptions& options) {
 void WaitingTakers::enter() {
     const std::lock_guard lock(mutex_);
     if (++count_ == 1)
-        for (const auto& lane : lanes_) lane->note_taker(true);
+        for (const auto& lane : lanes_) lane->set_taker_waits(true);
 }
 
 void WaitingTakers::leave() {
     const std::lock_guard lock(mutex_);
     if (--count_ == 0)
-        for (const auto& lane : lanes_) lane->note_taker(false);
+        for (const auto& lane : lanes_) lane->set_taker_waits(false);
 }
 
 Executor::Executor(detail::JobFunction function, int workers, const JobExecutorOptions& options,

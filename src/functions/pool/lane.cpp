@@ -394,12 +394,12 @@ void Lane::fail_all(const std::string& why) {
     unfinished_.clear();
 }
 
-void Lane::note_sleep(bool collector_sleeps) {
+void Lane::set_collector_sleeps(bool sleeps) {
     const std::lock_guard lock(mutex_);
-    if (memory_) memory_->page().collector_sleeps.store(collector_sleeps ? 1 : 0, std::memory_order_seq_cst);
+    if (memory_) memory_->page().collector_sleeps.store(sleeps ? 1 : 0, std::memory_order_seq_cst);
 }
 
-void Lane::note_taker(bool waits) {
+void Lane::set_taker_waits(bool waits) {
     const std::lock_guard lock(mutex_);
     taker_waits_ = waits;
     if (memory_) memory_->page().taker_waits.store(waits ? 1 : 0, std::memory_order_seq_cst);

@@ -72,13 +72,13 @@ class Lane {
     std::optional<Instant> begins_at() const;
     void begin_if_due(Instant now);
     bool has_result() const;
-    void note_taker(bool waits);
+    void set_taker_waits(bool waits);
     // The next result of a job of this session, or of another one, to drop. nullopt: none is there.
     std::optional<Finished> next_result();
     void on(const ZygoteReport& report);
     void lose_process();                     // the zygote was killed, and its workers with it
     void lose(const std::string& why);       // nobody can start processes any more
-    void note_sleep(bool collector_sleeps);  // see page.h
+    void set_collector_sleeps(bool sleeps);  // see page.h
     bool must_be_moved() const;              // its worker would not ring for what is there
     void stop();                             // after the current job
     void kill();

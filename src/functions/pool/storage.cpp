@@ -255,12 +255,11 @@ class BlockStore {
     std::size_t most_bytes_ = 0;  // 0: nothing is kept
 };
 
-Result<std::shared_ptr<Block>> Block::mapped(Descriptor file, const struct stat& facts, bool made_here) {
+Result<std::shared_ptr<Block>> Block::mapped(Descriptor file, const struct stat& facts, Made made) {
     const auto bytes = static_cast<std::size_t>(facts.st_size);
     void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (base == MAP_FAILED) return no_room("cannot map shared memory", bytes, errno);
-    return std::shared_ptr<Block>(
-        new Block(std::move(file), static_cast<std::byte*>(base), facts, made_here));
+    return std::shared_ptr<Block>(new Block(std::move(file), static_cast<std::byte*>(base), facts, made));
 }
 
 Result<std::shared_ptr<Block>> Block::make_new(std::size_t bytes) {
@@ -276,7 +275,7 @@ Result<std::shared_ptr<Block>> Block::make_new(std::size_t bytes) {
     if (!file.valid()) return no_room("cannot make shared memory", all, errno);
     struct stat facts {};
     if (fstat(file.get(), &facts) != 0) return no_room("cannot make shared memory", all, errno);
-    return mapped(std::move(file), facts, true);
+    return mapped(std::move(file), facts, Made::here);
 }
 
 Result<std::shared_ptr<Block>> Block::make(std::size_t bytes) {
@@ -292,15 +291,15 @@ Result<std::shared_ptr<Block>> Block::map(Descriptor file) {
         return Error{ExitCode::internal, "a descriptor of no shared memory came with a batch"};
     if (auto kept = BlockStore::of_process().find(facts.st_ino, static_cast<std::size_t>(facts.st_size)))
         return kept;
-    return mapped(std::move(file), facts, false);
+    return mapped(std::move(file), facts, Made::elsewhere);
 }
 
-Block::Block(Descriptor file, std::byte* base, const struct stat& facts, bool made_here)
+Block::Block(Descriptor file, std::byte* base, const struct stat& facts, Made made)
     : file_(std::move(file)),
       base_(base),
       mapped_(static_cast<std::size_t>(facts.st_size)),
       number_(facts.st_ino),
-      made_here_(made_here),
+      made_here_(made == Made::here),
       process_(BlockStore::process()),
       children_(BlockStore::children()) {}
 

@@ -60,8 +60,9 @@ class Block {
     static constexpr std::size_t head_bytes = 4096;
     friend class BlockStore;
 
-    Block(Descriptor file, std::byte* base, const struct stat& facts, bool made_here);
-    static Result<std::shared_ptr<Block>> mapped(Descriptor file, const struct stat& facts, bool made_here);
+    enum class Made : std::uint8_t { here, elsewhere };
+    Block(Descriptor file, std::byte* base, const struct stat& facts, Made made);
+    static Result<std::shared_ptr<Block>> mapped(Descriptor file, const struct stat& facts, Made made);
     static Result<std::shared_ptr<Block>> make_new(std::size_t bytes);
     std::atomic<std::uint32_t>& users() const {
         return *reinterpret_cast<std::atomic<std::uint32_t>*>(base_);

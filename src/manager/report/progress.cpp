@@ -67,30 +67,29 @@ bool stderr_ends_at_terminal() {
     return false;
 }
 
-std::optional<double> seconds_left(const engine::model::ManagerStats& stats, bool total_known, double rate) {
+std::optional<double> seconds_left(const engine::model::ManagerStats& stats, Total total, double rate) {
     const bool goes_on = stats.tasks_on_workers > 0;  // otherwise nobody knows how long the rest waits
-    if (!total_known || !goes_on || rate < least_rate) return std::nullopt;
+    if (total == Total::grows || !goes_on || rate < least_rate) return std::nullopt;
     const double left = std::ceil(static_cast<double>(stats.tasks_waiting + stats.tasks_on_workers) / rate);
     return left < longest_guess ? std::optional(left) : std::nullopt;
 }
 
-std::string progress_text(const engine::model::ManagerStats& stats, bool total_known,
+std::string progress_text(const engine::model::ManagerStats& stats, Total total,
                           std::optional<Duration> elapsed, double rate) {
     const auto number = [](std::int64_t value) {
         return format_count(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)));
     };
     std::string text = number(stats.tasks_done - stats.tasks_failed) + " succeeded, " +
                        number(stats.tasks_failed) + " failed, " + number(stats.tasks_running) +
-                       " running of " + number(stats.tasks_submitted) + (total_known ? "" : "+");
-    if (total_known && stats.tasks_submitted > 0)
+                       " running of " + number(stats.tasks_submitted) + (total == Total::known ? "" : "+");
+    if (total == Total::known && stats.tasks_submitted > 0)
         text += " | " + std::to_string(100 * stats.tasks_done / stats.tasks_submitted) + "%";
     if (rate >= least_rate) {
         std::array<char, 32> shown{};
         std::snprintf(shown.data(), shown.size(), rate < 10 ? "%.1f/s" : "%.0f/s", rate);
         text += std::string(" | ") + shown.data();
     }
-    if (const auto left = seconds_left(stats, total_known, rate))
-        text += " | " + whole_seconds(*left) + " left";
+    if (const auto left = seconds_left(stats, total, rate)) text += " | " + whole_seconds(*left) + " left";
     if (!elapsed) return text;
     return text + " | " + whole_seconds(std::chrono::duration<double>(*elapsed).count()) + " elapsed";
 }
@@ -142,11 +141,11 @@ double RecentRate::update(std::uint64_t ended, Instant now) {
     return rate_;
 }
 
-void ProgressLine::update(const engine::model::ManagerStats& stats, bool total_known, std::uint64_t ended,
+void ProgressLine::update(const engine::model::ManagerStats& stats, Total total, std::uint64_t ended,
                           const std::vector<std::string>& more, Instant now) {
     if (style_ == Style::none || now < next_) return;
     next_ = now + between_looks(style_, now - started_);
-    std::string text = progress_text(stats, total_known, now - started_, rate_.update(ended, now));
+    std::string text = progress_text(stats, total, now - started_, rate_.update(ended, now));
     for (const std::string& part : more) text += part.empty() ? "" : " | " + part;
     write(text);
 }
@@ -169,7 +168,7 @@ void ProgressLine::print_line(const std::string& text) {
 
 void ProgressLine::finish(const engine::model::ManagerStats& stats, std::uint64_t ended, Instant now) {
     if (style_ != Style::rewritten && style_ != Style::every_second) return;
-    write(progress_text(stats, true, now - started_, rate_.update(ended, now)));
+    write(progress_text(stats, Total::known, now - started_, rate_.update(ended, now)));
     if (line_open_) std::fputc('\n', stderr);
     line_open_ = false;
 }
@@ -180,6 +179,10 @@ constexpr auto still_fresh = std::chrono::minutes(1);
 
 std::string state_of(const RunView& view) {
     return view.status.state == "running" && !view.live ? "killed" : view.status.state;
+}
+
+Total total_of(const RunView& view) {
+    return view.status.total_known ? Total::known : Total::grows;
 }
 
 // Why it is in that state, and how it goes on.
@@ -221,7 +224,7 @@ std::string view_text(const RunView& view) {
     const std::string state = state_of(view);
     const double rate = view.live ? view.status.tasks_per_second : -1;
     return state + more_about(view, state) + ": " +
-           progress_text(view.status.tasks, view.status.total_known, view.elapsed, rate);
+           progress_text(view.status.tasks, total_of(view), view.elapsed, rate);
 }
 
 std::string view_json(const RunView& view) {
@@ -237,7 +240,7 @@ std::string view_json(const RunView& view) {
         {"run", view.run},
         {"schema", 1},
         {"seconds_elapsed", seconds(view.elapsed)},
-        {"seconds_left", known(seconds_left(tasks, view.status.total_known, rate))},
+        {"seconds_left", known(seconds_left(tasks, total_of(view), rate))},
         {"seconds_old", seconds(view.age)},
         {"state", state_of(view)},
         {"tasks",

@@ -19,12 +19,14 @@ namespace wq::manager::report {
 // own stderr is checked. (A rank's stdout is always a pty there, so it says nothing.)
 bool stderr_ends_at_terminal();
 
-// "412 succeeded, 3 failed, 2 running of 1,000 | 41% | 210/s | 3s left | 2s elapsed". A stream's total is
-// unknown until it ends. `rate`: ended tasks per second; 0 or less: not known.
-std::string progress_text(const engine::model::ManagerStats& stats, bool total_known,
+enum class Total : std::uint8_t { grows, known };  // of tasks: that of a stream is known when it ends
+
+// "412 succeeded, 3 failed, 2 running of 1,000 | 41% | 210/s | 3s left | 2s elapsed". `rate`: ended tasks
+// per second; 0 or less: not known.
+std::string progress_text(const engine::model::ManagerStats& stats, Total total,
                           std::optional<Duration> elapsed, double rate);
 // Nothing: not known.
-std::optional<double> seconds_left(const engine::model::ManagerStats& stats, bool total_known, double rate);
+std::optional<double> seconds_left(const engine::model::ManagerStats& stats, Total total, double rate);
 
 // "2 ranks, 5 workers": connected ones; workers are those that joined by themselves.
 std::string workers_text(const engine::model::WorkerTable& workers);
@@ -51,7 +53,7 @@ class ProgressLine {
 
     std::optional<Instant> wakeup() const;
     // `ended`: attempts of this run. `more`: parts to show besides; empty ones are left out.
-    void update(const engine::model::ManagerStats& stats, bool total_known, std::uint64_t ended,
+    void update(const engine::model::ManagerStats& stats, Total total, std::uint64_t ended,
                 const std::vector<std::string>& more, Instant now);
     // Prints a line between progress lines.
     void print_line(const std::string& text);

@@ -12,12 +12,12 @@
 
 namespace wq::manager::run {
 
-node::machine::BatchEnd ask_for_end(bool asks_server) {
+node::machine::BatchEnd ask_for_end(EndFrom from) {
     return node::machine::BatchEnd::ask(
         [=](const char* name) -> const char* {
             const std::string_view variable = name;
             const bool needs_server = variable == "SLURM_JOB_ID" || variable == "PBS_JOBID";
-            return needs_server && !asks_server ? nullptr : std::getenv(name);
+            return needs_server && from != EndFrom::server ? nullptr : std::getenv(name);
         },
         wall_now());
 }

@@ -66,10 +66,11 @@ Error cannot_read(const std::string& path) {
 class InputFile {
   public:
     static Result<InputFile> open(const std::string& path) {
-        if (path == "-") return InputFile(STDIN_FILENO, false, true);
+        if (path == "-") return InputFile(STDIN_FILENO);
         const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (descriptor < 0) return cannot_read(path);
-        InputFile file(descriptor, true, true);
+        InputFile file(descriptor);
+        file.owned_ = true;
         struct stat info {};
         if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode))
             return Error{ExitCode::bad_input, path + ": is a directory, not a task list"};
@@ -94,11 +95,10 @@ class InputFile {
     }
 
   private:
-    InputFile(int descriptor, bool owned, bool stream)
-        : descriptor_(descriptor), owned_(owned), stream_(stream) {}
+    explicit InputFile(int descriptor) : descriptor_(descriptor) {}
     int descriptor_;
-    bool owned_;
-    bool stream_;
+    bool owned_ = false;
+    bool stream_ = true;
 };
 
 // Reads the lines of a file, one value each, for --each: without line ends; blank lines are skipped.

@@ -200,7 +200,8 @@ std::optional<WallMicros> date_of_answer(std::string_view answer) {
     return ::timegm(&parts) * micros_per_second;
 }
 
-Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant until, int stop, bool once) {
+Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant until, int stop,
+                                               Rounds rounds) {
     if (hosts_.empty()) return no_answer("no catalog server is named");
     const auto expression = JxExpression::parse(where.empty() ? "true" : where);
     if (!expression) return expression.error();
@@ -230,7 +231,7 @@ Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant
             failing_.insert(at);
             why += (why.empty() ? "" : "; ") + (answer ? name + ": " : "") + records.error().message;
         }
-        if (once || instant_now() + wait >= until) return no_answer(why);
+        if (rounds == Rounds::one || instant_now() + wait >= until) return no_answer(why);
         if (const Status paused = pause(instant_now() + wait, stop); !paused) return paused.error();
     }
 }

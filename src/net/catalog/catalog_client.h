@@ -55,12 +55,13 @@ class CatalogClient {
         : hosts_(std::move(hosts)), most_answer_bytes_(most_answer_bytes) {}
 
     // The records for which `where` (a JX expression; empty: all) is true, of the first host that answers:
-    // those that failed before come last, each has 5 s; then all again, after 1, 2, 4 ... s, until `until`,
-    // unless `once`.
+    // those that failed before come last, each has 5 s; then, unless there is one round, all again, after
+    // 1, 2, 4 ... s, until `until`.
     // Call it on a thread that may wait; it returns once the descriptor `stop` is readable. Errors:
     // bad_input: no expression; unreachable: nobody answered in time, with the reason of each; interrupted.
+    enum class Rounds : std::uint8_t { one, repeated };
     Result<std::vector<Json>> query(const std::string& where, Instant until, int stop = -1,
-                                    bool once = false);
+                                    Rounds rounds = Rounds::repeated);
     // When the last answer was made, by its server's clock.
     std::optional<WallMicros> answered_at() const { return answered_at_; }
 

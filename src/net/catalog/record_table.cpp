@@ -45,7 +45,7 @@ Result<std::string> RecordTable::update(const FlatRecord& record, const Sender& 
                                                    : own_name;
     std::string key = key_of(record, sender.address, own_name);
     const auto old = by_key_.find(key);
-    if (old != by_key_.end() && sender.by_udp && !old->second->second.by_udp)
+    if (old != by_key_.end() && sender.way == Way::udp && old->second->second.way == Way::tcp)
         return Error{ExitCode::refused, "its last record came by TCP: it is replaced by TCP only"};
     std::vector<FlatRecord::Given> given{{"address", json_of(sender.address)},
                                          {"lastheardfrom", std::to_string(wall / micros_per_second)},
@@ -54,29 +54,29 @@ Result<std::string> RecordTable::update(const FlatRecord& record, const Sender& 
         if (Json value; limits_.believed != INT64_MAX && record.value_of(member, value) &&
                         value.is_number() && is_above(value, limits_.believed))
             given.push_back({member, std::to_string(limits_.believed)});
-    store_record(key, name, record.with(given), sender.by_udp, now + lifetime_of(record, limits_.lifetime));
+    store_record(key, name, record.with(given), sender.way, now + lifetime_of(record, limits_.lifetime));
     return key;
 }
 
-void RecordTable::restore(const std::string& key, FlatRecord record, bool by_udp, Instant dies) {
+void RecordTable::restore(const std::string& key, FlatRecord record, Way way, Instant dies) {
     const std::string name = record.text_of("name");
-    store_record(key, name, std::move(record), by_udp, dies);
+    store_record(key, name, std::move(record), way, dies);
 }
 
-void RecordTable::store_record(const std::string& key, const std::string& name, FlatRecord record,
-                               bool by_udp, Instant dies) {
+void RecordTable::store_record(const std::string& key, const std::string& name, FlatRecord record, Way way,
+                               Instant dies) {
     Place place{without_case(name), key};
     const auto old = by_key_.find(key);
     const bool known = old != by_key_.end();
     if (watcher_ != nullptr && known) watcher_->changed(key, old->second->second.record, record);
     if (watcher_ != nullptr && !known) watcher_->created(key, record);
-    if (known && old->second->second.by_udp == by_udp && old->second->first.name == place.name) {
+    if (known && old->second->second.way == way && old->second->first.name == place.name) {
         replace(old->second, std::move(record), dies);
     } else {
         if (known) erase(old->second);
         Entry entry;
         entry.record = std::move(record);
-        entry.by_udp = by_udp;
+        entry.way = way;
         entry.dies = dies;
         const std::string address = entry.record.text_of("address");
         insert(std::move(place), address, std::move(entry));
@@ -161,8 +161,7 @@ void RecordTable::name_host(const std::string& address, const std::string& name)
         for (const std::string& key : keys) {
             const Entry* const entry = find(key);
             if (entry == nullptr || entry->record.text_of("name") == name) continue;
-            store_record(key, name, entry->record.with({{"name", json_of(name)}}), entry->by_udp,
-                         entry->dies);
+            store_record(key, name, entry->record.with({{"name", json_of(name)}}), entry->way, entry->dies);
         }
     }
 }

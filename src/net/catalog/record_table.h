@@ -29,10 +29,12 @@ struct TableLimits {
     std::int64_t believed = INT64_MAX;  // `total` and `avail` above it become it
 };
 
+enum class Way : std::uint8_t { tcp, udp };  // that a record came
+
 struct Sender {
     std::string address;  // "10.0.0.7"
     std::string name;     // of its host; empty: unknown, then the record's own name holds
-    bool by_udp = false;
+    Way way = Way::tcp;
 };
 
 // Is told of each change, before it is over.
@@ -66,7 +68,7 @@ class RecordTable {
     };
     struct Entry {
         FlatRecord record;
-        bool by_udp = false;
+        Way way = Way::tcp;
         Instant dies{};
         // Of the table.
         std::size_t bytes = 0;
@@ -81,7 +83,7 @@ class RecordTable {
     Result<std::string> update(const FlatRecord& record, const Sender& sender, Instant now, WallMicros wall);
 
     // Adds a record as a table had it before, or replaces the one of this key.
-    void restore(const std::string& key, FlatRecord record, bool by_udp, Instant dies);
+    void restore(const std::string& key, FlatRecord record, Way way, Instant dies);
     void remove(const std::string& key);
 
     // All records of this address are of the host `name`.
@@ -106,8 +108,8 @@ class RecordTable {
         std::unordered_map<std::string, Group> groups;                 // by address
         std::set<std::pair<std::size_t, const std::string*>> largest;  // and addresses
     };
-    Pool& pool_of(const Entry& entry) { return pools_[entry.by_udp ? 1 : 0]; }
-    void store_record(const std::string& key, const std::string& name, FlatRecord record, bool by_udp,
+    Pool& pool_of(const Entry& entry) { return pools_[entry.way == Way::udp ? 1 : 0]; }
+    void store_record(const std::string& key, const std::string& name, FlatRecord record, Way way,
                       Instant dies);
     void insert(Place place, const std::string& address, Entry entry);
     void replace(Order::iterator at, FlatRecord record, Instant dies);

@@ -249,7 +249,7 @@ std::string text_within_lines(const FlatRecord& record) {
 
 struct Heard {
     std::int64_t seconds = 0;
-    bool by_udp = true;
+    catalog::Way way = catalog::Way::udp;
 };
 
 std::unordered_map<std::string, Heard> read_heard(Descriptor file) {
@@ -260,7 +260,8 @@ std::unordered_map<std::string, Heard> read_heard(Descriptor file) {
         const auto seconds = take_number<std::int64_t>(line);
         if (!seconds || line.size() < 6 || (!line.starts_with(" tcp ") && !line.starts_with(" udp ")))
             continue;
-        all[frames::percent_decoded(line.substr(5))] = {*seconds, line[1] == 'u'};
+        all[frames::percent_decoded(line.substr(5))] = {
+            *seconds, line[1] == 'u' ? catalog::Way::udp : catalog::Way::tcp};
     }
     return all;
 }
@@ -329,13 +330,13 @@ void HistoryLog::restore(catalog::TableLimits of_table, Instant now) {
     day_ = day_of(latest_);
     const bool goes_on = !days.empty() && days.back() == day_;
     for (const auto& [key, record] : state.records()) {
-        Heard last{record.integer_of("lastheardfrom"), true};
+        Heard last{record.integer_of("lastheardfrom"), catalog::Way::udp};
         if (const auto found = heard.find(key); found != heard.end())
-            last = {std::max(last.seconds, found->second.seconds), found->second.by_udp};
+            last = {std::max(last.seconds, found->second.seconds), found->second.way};
         const std::int64_t age = std::max<std::int64_t>(0, latest_ - last.seconds);
         const Duration lifetime = catalog::lifetime_of(record, of_table.lifetime);
         if (age >= std::chrono::duration_cast<std::chrono::seconds>(lifetime).count()) continue;
-        table_.restore(key, record.with({{"lastheardfrom", std::to_string(last.seconds)}}), last.by_udp,
+        table_.restore(key, record.with({{"lastheardfrom", std::to_string(last.seconds)}}), last.way,
                        now + lifetime - std::chrono::seconds(age));
     }
     if (!goes_on) {
@@ -507,7 +508,7 @@ void HistoryLog::write_heard(Instant now) {
     std::string text;
     for (auto at = table_.behind(nullptr); at != table_.end(); ++at)
         text += std::to_string(at->second.record.integer_of("lastheardfrom")) +
-                (at->second.by_udp ? " udp " : " tcp ") + word_of_key(at->first.key) + "\n";
+                (at->second.way == catalog::Way::udp ? " udp " : " tcp ") + word_of_key(at->first.key) + "\n";
     const std::size_t bytes = text.size() + 1;
     post([&files = files_, text = std::move(text)] { return files.replace_heard(text) ? 0 : errno; }, bytes);
 }

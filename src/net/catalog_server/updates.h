@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "net/catalog/record_table.h"
 #include "net/catalog_server/catalog_server.h"
 #include "net/catalog_server/connection.h"
 #include "net/catalog_server/guests.h"
@@ -16,7 +17,7 @@
 namespace wq::net::catalog_server {
 
 // The bytes of an update from this address.
-using TakeUpdate = std::function<void(std::string_view bytes, const std::string& address, bool by_udp)>;
+using TakeUpdate = std::function<void(std::string_view bytes, const std::string& address, catalog::Way way)>;
 
 // Datagrams. They come as fast as strangers like: of each turn they get a part, and the kernel drops the
 // rest.

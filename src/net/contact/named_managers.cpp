@@ -137,7 +137,8 @@ Result<NamedManagers> NameFinder::find(const NamePattern& pattern, std::uint64_t
     std::vector<Json> records;
     std::string trouble;
     if (!catalogs_.empty()) {
-        auto answer = client_.query(query_for_managers(pattern), until, stop, true);
+        auto answer =
+            client_.query(query_for_managers(pattern), until, stop, catalog::CatalogClient::Rounds::one);
         if (answer)
             records = std::move(*answer);
         else if (answer.error().code == ExitCode::interrupted)

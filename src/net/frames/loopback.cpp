@@ -58,11 +58,11 @@ bool LoopbackNetwork::connect(PeerId a, PeerId b) {
     return true;
 }
 
-void LoopbackNetwork::cut(PeerId a, PeerId b, const std::string& why, bool closed) {
+void LoopbackNetwork::cut(PeerId a, PeerId b, const std::string& why, Cut how) {
     if (!open_line(a, b) && !open_line(b, a)) return;
     ++counts_.cuts;
-    end_line(a, b, {a, why, closed}, OnTheWay::may_be_lost);
-    end_line(b, a, {b, why, closed}, OnTheWay::may_be_lost);
+    end_line(a, b, {a, why, how == Cut::closed}, OnTheWay::may_be_lost);
+    end_line(b, a, {b, why, how == Cut::closed}, OnTheWay::may_be_lost);
 }
 
 void LoopbackNetwork::crash(PeerId peer, const std::string& why) {
@@ -70,7 +70,7 @@ void LoopbackNetwork::crash(PeerId peer, const std::string& why) {
     for (auto line = lines_.lower_bound({peer, PeerId(0)}); line != lines_.end() && line->first.first == peer;
          ++line)
         others.push_back(line->first.second);
-    for (const PeerId other : others) cut(peer, other, why, true);
+    for (const PeerId other : others) cut(peer, other, why, Cut::closed);
     silence(peer);
 }
 

@@ -52,7 +52,7 @@ class LoopbackNetwork {
     bool connect(PeerId a, PeerId b);
 
     // Both ends see Left, after a random part (by the seed) of the frames in flight to them.
-    void cut(PeerId a, PeerId b, const std::string& why) { cut(a, b, why, false); }
+    void cut(PeerId a, PeerId b, const std::string& why) { cut(a, b, why, Cut::broken); }
 
     // The peer dies: its connections are closed and its own endpoint sees nothing more.
     void crash(PeerId peer, const std::string& why);
@@ -84,7 +84,8 @@ class LoopbackNetwork {
     void send(PeerId from, PeerId to, std::string frame);
     bool receive(PeerId self, std::vector<Arrival>& inbox);
     void close(PeerId self, PeerId peer);
-    void cut(PeerId a, PeerId b, const std::string& why, bool closed);
+    enum class Cut : std::uint8_t { broken, closed };
+    void cut(PeerId a, PeerId b, const std::string& why, Cut how);
 
     Line* open_line(PeerId from, PeerId to);
     void deliver(PeerId from, PeerId to, Arrival arrival, Duration later);

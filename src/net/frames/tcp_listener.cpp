@@ -132,7 +132,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
         if (peer) return notes_.add_note("tcp", link.address() + " disconnected: " + why.message);
         count(&TcpListenCounts::refused);
         if (why.code == ExitCode::not_allowed)
-            notes_.add_note("auth", link.address() + " refused: " + why.message, true);
+            notes_.add_refusal(link.address() + " refused: " + why.message);
         else
             notes_.add_note("tcp", link.address() + " did not join: " + why.message);
     }
@@ -388,7 +388,8 @@ SocketAddress any_address(int family) {
 
 // A machine without IPv6 cannot create or bind such a socket.
 bool ipv6_works() {
-    const int descriptor = listen_at(any_address(AF_INET6), true);
+    constexpr bool both_families = true;
+    const int descriptor = listen_at(any_address(AF_INET6), both_families);
     if (descriptor >= 0) close(descriptor);
     return descriptor >= 0;
 }

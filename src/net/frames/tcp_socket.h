@@ -23,21 +23,24 @@ class NoteBook {
     static constexpr std::size_t most = 1000;
 
     // Callable from any thread.
-    void add_note(std::string_view subsystem, std::string text, bool refusal = false) {
-        const std::lock_guard lock(mutex_);
-        if (notes_.size() < most)
-            notes_.push_back({subsystem, std::move(text), refusal});
-        else
-            ++lost_;
-    }
+    void add_note(std::string_view subsystem, std::string text) { add({subsystem, std::move(text)}); }
+    void add_refusal(std::string text) { add({"auth", std::move(text), true}); }
     std::vector<Note> take() {
         const std::lock_guard lock(mutex_);
-        if (lost_ > 0) notes_.push_back({"tcp", "and " + std::to_string(lost_) + " more such lines", false});
+        if (lost_ > 0) notes_.push_back({"tcp", "and " + std::to_string(lost_) + " more such lines"});
         lost_ = 0;
         return std::exchange(notes_, {});
     }
 
   private:
+    void add(Note note) {
+        const std::lock_guard lock(mutex_);
+        if (notes_.size() < most)
+            notes_.push_back(std::move(note));
+        else
+            ++lost_;
+    }
+
     std::mutex mutex_;
     std::vector<Note> notes_;
     std::size_t lost_ = 0;

@@ -108,18 +108,18 @@ std::vector<CallReport> FunctionRunner::next(Instant now) {
     pool_->collect(reports);
     for (const CallReport& report : reports) settle(report);
     if (!reports.empty() && held_ > 0) {
-        if (!look_again_) listen(false);
+        if (!look_again_) set_armed(false);
         look_again_ = now + pause;
     } else if (look_again_ && (held_ == 0 || now >= *look_again_)) {
         look_again_.reset();
-        listen(true);
+        set_armed(true);
     }
     return reports;
 }
 
-void FunctionRunner::listen(bool armed) {
-    direct_->listen(armed);
-    pool_->listen(armed);
+void FunctionRunner::set_armed(bool armed) {
+    direct_->set_armed(armed);
+    pool_->set_armed(armed);
 }
 
 void FunctionRunner::settle(const CallReport& report) {
@@ -370,7 +370,7 @@ void CallThreads::collect(std::vector<CallReport>& reports) {
     state_->reports.clear();
 }
 
-void CallThreads::listen(bool armed) {
+void CallThreads::set_armed(bool armed) {
     const std::lock_guard lock(state_->mutex);
     state_->armed = armed;
     if (armed && !state_->reports.empty()) state_->ring();

@@ -54,7 +54,8 @@ using CallReport = std::variant<TaskEnded, OrderReturned, RangeProgress>;
 // not return: it is detached, and the process should leave by _exit.
 //
 // Ended calls are collected, not sent, because a wake-up for each would cost more than a short call. The bell
-// rings for the first end after listen(), and for each call that ends or is returned while no other waits.
+// rings for the first end after set_armed(true), and for each call that ends or is returned while no other
+// waits.
 class CallThreads {
   public:
     // `bell`: set when collect() has something.
@@ -67,7 +68,7 @@ class CallThreads {
     // False if no thread can be created to run them; `jobs` is then unchanged.
     bool add(std::vector<CallJob>& jobs);
     void collect(std::vector<CallReport>& reports);
-    void listen(bool armed);
+    void set_armed(bool armed);
 
     // Returns up to `most` calls that have not begun, the last first, and says how many. Ranges stay.
     std::uint64_t recall(std::uint64_t most);
@@ -132,7 +133,7 @@ class FunctionRunner {
     void pass_on();
     void pass_on(std::vector<CallJob>& jobs, CallThreads& threads);
     void settle(const CallReport& report);
-    void listen(bool armed);
+    void set_armed(bool armed);
 
     std::shared_ptr<const process::FunctionTable> functions_;
     std::size_t threads_;

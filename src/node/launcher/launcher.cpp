@@ -39,11 +39,13 @@ std::string describe_end(int status) {
 
 class RankEnd final : public Launcher {
   public:
-    RankEnd(std::unique_ptr<SharedMemory> memory, Zygote zygote, bool forked, bool adopts)
+    // The zygote is of another program, or a fork of this process, which may be a subreaper for it.
+    enum class From : std::uint8_t { program, fork, fork_of_subreaper };
+
+    RankEnd(std::unique_ptr<SharedMemory> memory, Zygote zygote, From from)
         : memory_(std::move(memory)),
           zygote_(std::move(zygote)),
-          forked_(forked),
-          adopts_(adopts),
+          from_(from),
           epoll_(epoll_create1(EPOLL_CLOEXEC)) {
         watch(zygote_.control.get(), EPOLL_CTL_ADD, EPOLLIN);
     }
@@ -91,8 +93,7 @@ class RankEnd final : public Launcher {
 
     std::unique_ptr<SharedMemory> memory_;
     Zygote zygote_;
-    const bool forked_;  // from this program
-    const bool adopts_;  // this process is a subreaper
+    const From from_;
     Descriptor epoll_;
     Descriptor socket_;
     MessageStream stream_;
@@ -257,7 +258,7 @@ void RankEnd::read_zygote_news() {
 
 // If zygote and launcher were killed, we have adopted what they started.
 void RankEnd::end_orphans() {
-    if (!adopts_) return;
+    if (from_ != From::fork_of_subreaper) return;
     while (waitpid(zygote_.pid, nullptr, 0) < 0 && errno == EINTR) {
     }
     zygote_.pid = -1;
@@ -289,7 +290,7 @@ void RankEnd::end_launcher(Duration limit) {
 }
 
 Status RankEnd::fork_child(int socket, void (*main)(int socket)) {
-    if (!forked_)
+    if (from_ == From::program)
         return Error{ExitCode::unreachable,
                      "processes of a program that has called MPI_Init itself cannot be forked after that"};
     if (ask_for_child(zygote_.control.get(), socket, main)) return success();
@@ -335,7 +336,8 @@ Result<std::unique_ptr<Launcher>> Launcher::start(const process::FunctionTable* 
     if (!zygote) return zygote.error();
     const bool adopts = last_words != nullptr && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
     return std::unique_ptr<Launcher>(
-        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw(), true, adopts));
+        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw(),
+                                  adopts ? RankEnd::From::fork_of_subreaper : RankEnd::From::fork));
 }
 
 Result<std::unique_ptr<Launcher>> Launcher::start_program(const std::string& path) {
@@ -347,7 +349,7 @@ Result<std::unique_ptr<Launcher>> Launcher::start_program(const std::string& pat
     auto zygote = spawn_zygote(path, file.get());
     if (!zygote) return zygote.error();
     return std::unique_ptr<Launcher>(
-        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw(), false, false));
+        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw(), RankEnd::From::program));
 }
 
 namespace {

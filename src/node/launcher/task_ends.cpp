@@ -83,16 +83,16 @@ void TaskEnds::retire_lane(Lane& lane, int status, const rusage& usage, Instant 
     noted_.push_back(&lane);
 }
 
-void TaskEnds::settle(bool others, Instant now) {
-    const std::vector<Lane*> ended = std::exchange(noted_, {});
-    bool left = others;
-    for (Lane* lane : ended) left = held_open(*lane) || left;
+void TaskEnds::settle(Ended ended, Instant now) {
+    const std::vector<Lane*> lanes = std::exchange(noted_, {});
+    bool left = ended == Ended::others_too;
+    for (Lane* lane : lanes) left = held_open(*lane) || left;
     // If listing orphans is costly, at least the process group is killed at once.
     if (!leftovers_.cheap())
-        for (const Lane* lane : ended) left = ::kill(-lane->pid, SIGKILL) == 0 || left;
+        for (const Lane* lane : lanes) left = ::kill(-lane->pid, SIGKILL) == 0 || left;
     const bool killed = left ? leftovers_.sweep() : leftovers_.sweep_if_cheap(now);
     killed_orphans_ = killed_orphans_ || killed;
-    for (Lane* lane : ended) finish(*lane, left || killed || leftovers_.any_unknown(), now);
+    for (Lane* lane : lanes) finish(*lane, left || killed || leftovers_.any_unknown(), now);
 }
 
 void TaskEnds::finish(Lane& lane, bool may_be_held, Instant now) {

@@ -59,8 +59,8 @@ class TaskEnds {
     // Its process has ended and was waited for. settle() does the rest, for all of them together.
     void retire_lane(Lane& lane, int status, const rusage& usage, Instant now);
     bool any() const { return !noted_.empty(); }
-    // `others`: processes that are no tasks' have ended, too.
-    void settle(bool others, Instant now);
+    enum class Ended : std::uint8_t { tasks, others_too };  // whose processes
+    void settle(Ended ended, Instant now);
 
     // A lane whose task is reported, or was not begun.
     void release(Lane& lane);

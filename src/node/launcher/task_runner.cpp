@@ -55,7 +55,7 @@ TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedP
       base_(inherited, options.environment),
       accounts_(options.slice),
       lanes_(base_, options.scratch, options.slice.gpu_variable),
-      leftovers_(lanes_.running(), options.environment_lines),
+      leftovers_(lanes_.running()),
       limits_(lanes_.running(), leftovers_),
       watch_(leftovers_, limits_, poller, oom_),
       files_(make_room_for_files(options.slice.cores.size())),
@@ -67,6 +67,7 @@ TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedP
       ends_(accounts_, lanes_, leftovers_, watch_, outputs_, reports) {
     if (!accounts_.all_cores().empty()) accounts_.all_cores().apply_to(0);
     if (!options.environment_lines) return;
+    leftovers_.expect_shell();
     shell_ =
         std::make_unique<EnvironmentShell>(options.shell, base_.entries(), options.output_limit,
                                            files_ ? &*files_ : nullptr, static_cast<ShellListener&>(*this));
@@ -127,7 +128,7 @@ void TaskRunner::check(Instant now) {
     limits_.check(now);
     watch_.check(now);
     python_.check(now);
-    if (ends_.any()) settle_ends();
+    if (ends_.any()) settle_ends(TaskEnds::Ended::tasks);
     if (outputs_.owed()) watch_outputs(now);
     if (leftovers_.owed() && now >= leftovers_.owed_at()) leftovers_.sweep();
 }
@@ -158,7 +159,7 @@ void TaskRunner::ready(process::Source source, std::size_t number, Instant now) 
         case process::Source::interpreter:
         case process::Source::call_process:
             python_.ready(source, number);
-            if (ends_.any()) settle_ends();
+            if (ends_.any()) settle_ends(TaskEnds::Ended::tasks);
             return;
         case process::Source::disk_meter:
             return watch_.handle_disk_answer(now);
@@ -171,7 +172,7 @@ void TaskRunner::children_ended(Instant now) {
     now_ = now;
     std::vector<Lane*> not_executed;
     std::optional<int> shell_ended;  // its status
-    bool others = false;
+    TaskEnds::Ended ended = TaskEnds::Ended::tasks;
     rusage usage{};
     int status = 0;
     for (pid_t pid = 0; (pid = wait_for_child(watch_, status, usage)) > 0;) {
@@ -188,11 +189,11 @@ void TaskRunner::children_ended(Instant now) {
             shell_ended = status;
         } else {
             python_.reaped(pid, status);
-            others = true;
+            ended = TaskEnds::Ended::others_too;
         }
         leftovers_.reaped(pid);
     }
-    settle_ends(others);
+    settle_ends(ended);
     // Only now, because the ended tasks may have freed resources for them.
     for (Lane* lane : not_executed) start_anew(*lane);
     if (!shell_ended) return;
@@ -205,9 +206,9 @@ void TaskRunner::call_ended(Lane& lane, int status, const rusage& usage) {
     ends_.retire_lane(lane, status, usage, now_);
 }
 
-void TaskRunner::settle_ends(bool others) {
+void TaskRunner::settle_ends(TaskEnds::Ended ended) {
     if (ends_.any()) forks_fail_ = false;
-    ends_.settle(others, now_);
+    ends_.settle(ended, now_);
 }
 
 void TaskRunner::release(Lane& lane) {

@@ -68,7 +68,7 @@ class TaskRunner final : private ShellListener, private PythonListener {
     void start_anew(Lane& lane);
     void start_failed(Lane& lane);
     void put_back(Lane& lane);
-    void settle_ends(bool others = false);
+    void settle_ends(TaskEnds::Ended ended);
     void release(Lane& lane);
     void give_back(const process::OrderMessage& message);
     void refuse(const process::OrderMessage& message, std::string reason);

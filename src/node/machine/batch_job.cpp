@@ -60,8 +60,8 @@ class Reader {
     const std::string& host() const { return sources_.host; }
 
     // A missing value and 0 (for Slurm: everything) are no bound.
-    void add(BoundKind kind, std::optional<std::int64_t> amount, const std::string& source, bool of_node) {
-        if (amount && *amount > 0) bounds.push_back({kind, *amount, source, of_node, false, {}});
+    void add(BoundKind kind, std::optional<std::int64_t> amount, const std::string& source, BoundOf of) {
+        if (amount && *amount > 0) bounds.push_back({kind, *amount, source, of, false, {}});
     }
 
     Bounds bounds;
@@ -81,39 +81,38 @@ std::optional<std::int64_t> cores_of(std::optional<std::int64_t> cpus, const Cpu
 void read_slurm(Reader& slurm, const CpuCount& usable) {
     const auto on_node = slurm.count("SLURM_CPUS_ON_NODE");
     const auto per_task = slurm.count("SLURM_CPUS_PER_TASK");
-    const auto add_cores = [&](const std::optional<std::int64_t>& cpus, const std::string& name,
-                               bool of_node) {
+    const auto add_cores = [&](const std::optional<std::int64_t>& cpus, const std::string& name, BoundOf of) {
         const auto cores = cores_of(cpus, usable);
         const bool threads = cpus && *cores != *cpus;
         slurm.add(BoundKind::cores, cores, threads ? name + ", " + std::to_string(*cpus) + " threads" : name,
-                  of_node);
+                  of);
     };
-    add_cores(on_node, "SLURM_CPUS_ON_NODE", true);
+    add_cores(on_node, "SLURM_CPUS_ON_NODE", BoundOf::node);
     // The script of a job with several tasks is the only process of its node: the share per task is for those
     // that srun starts.
     const bool one_task = slurm.count("SLURM_NTASKS").value_or(1) <= 1;
     const bool of_task = one_task || !slurm.text("SLURM_STEP_ID").empty();
-    if (of_task) add_cores(per_task, "SLURM_CPUS_PER_TASK", false);
-    slurm.add(BoundKind::memory, slurm.count("SLURM_MEM_PER_NODE"), "SLURM_MEM_PER_NODE", true);
+    if (of_task) add_cores(per_task, "SLURM_CPUS_PER_TASK", BoundOf::process);
+    slurm.add(BoundKind::memory, slurm.count("SLURM_MEM_PER_NODE"), "SLURM_MEM_PER_NODE", BoundOf::node);
     const auto per_cpu = slurm.count("SLURM_MEM_PER_CPU");
     const auto add_memory = [&](const std::optional<std::int64_t>& cpus, const std::string& name,
-                                bool of_node) {
+                                BoundOf of) {
         constexpr std::int64_t most = std::int64_t{1} << 30;
         if (cpus && per_cpu && *cpus < most && *per_cpu < most)
             slurm.add(BoundKind::memory, *per_cpu * *cpus,
-                      "SLURM_MEM_PER_CPU x " + std::to_string(*cpus) + " (" + name + ")", of_node);
+                      "SLURM_MEM_PER_CPU x " + std::to_string(*cpus) + " (" + name + ")", of);
     };
-    add_memory(on_node, "SLURM_CPUS_ON_NODE", true);
-    if (of_task) add_memory(per_task, "SLURM_CPUS_PER_TASK", false);
+    add_memory(on_node, "SLURM_CPUS_ON_NODE", BoundOf::node);
+    if (of_task) add_memory(per_task, "SLURM_CPUS_PER_TASK", BoundOf::process);
     for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"}) {
         const std::string devices = slurm.text(name);
         if (devices.empty()) continue;
         std::vector<std::string> names = without_ranges(visible_devices(devices));
         const auto count = static_cast<std::int64_t>(names.size());
-        slurm.bounds.push_back({BoundKind::gpus, count, name, true, false, std::move(names)});
+        slurm.bounds.push_back({BoundKind::gpus, count, name, BoundOf::node, false, std::move(names)});
         return;
     }
-    slurm.add(BoundKind::gpus, slurm.count("SLURM_GPUS_ON_NODE"), "SLURM_GPUS_ON_NODE", true);
+    slurm.add(BoundKind::gpus, slurm.count("SLURM_GPUS_ON_NODE"), "SLURM_GPUS_ON_NODE", BoundOf::node);
 }
 
 // The first words of a file's lines, such as the hosts of PBS_NODEFILE.
@@ -133,10 +132,10 @@ std::vector<std::string> pbs_hosts(const Reader& pbs) {
 // PBS_NUM_PPN (Torque) is for each node.
 void read_pbs(Reader& pbs) {
     if (pbs.text("PBS_JOBID").empty()) return;
-    const bool one_process = pbs_hosts(pbs).size() == 1;
-    pbs.add(BoundKind::cores, pbs.count("PBS_NCPUS"), "PBS_NCPUS", one_process);
-    pbs.add(BoundKind::cores, pbs.count("NCPUS"), "NCPUS", one_process);
-    pbs.add(BoundKind::cores, pbs.count("PBS_NUM_PPN"), "PBS_NUM_PPN", true);
+    const BoundOf of = pbs_hosts(pbs).size() == 1 ? BoundOf::node : BoundOf::process;
+    pbs.add(BoundKind::cores, pbs.count("PBS_NCPUS"), "PBS_NCPUS", of);
+    pbs.add(BoundKind::cores, pbs.count("NCPUS"), "NCPUS", of);
+    pbs.add(BoundKind::cores, pbs.count("PBS_NUM_PPN"), "PBS_NUM_PPN", BoundOf::node);
 }
 
 std::string_view short_name(std::string_view host) {
@@ -161,10 +160,10 @@ std::optional<std::int64_t> slots_of(std::string_view host, const std::string& l
 // NSLOTS counts the slots of all hosts. PE_HOSTFILE is on the host where the job's script runs.
 void read_grid_engine(Reader& engine) {
     if (engine.count("NHOSTS").value_or(1) <= 1)
-        engine.add(BoundKind::cores, engine.count("NSLOTS"), "NSLOTS", true);
+        engine.add(BoundKind::cores, engine.count("NSLOTS"), "NSLOTS", BoundOf::node);
     else
         engine.add(BoundKind::cores, slots_of(engine.host(), engine.file("PE_HOSTFILE").value_or("")),
-                   "PE_HOSTFILE", true);
+                   "PE_HOSTFILE", BoundOf::node);
 }
 
 // "Cpus = 4", one per line; names are case-insensitive.
@@ -191,14 +190,15 @@ std::optional<std::int64_t> attribute(const std::string& advertisement, std::str
 void read_condor(Reader& condor) {
     const auto slot = condor.file("_CONDOR_MACHINE_AD");
     if (!slot) return;
-    condor.add(BoundKind::cores, attribute(*slot, "Cpus"), "_CONDOR_MACHINE_AD Cpus", true);
-    condor.add(BoundKind::memory, attribute(*slot, "Memory"), "_CONDOR_MACHINE_AD Memory", true);
+    condor.add(BoundKind::cores, attribute(*slot, "Cpus"), "_CONDOR_MACHINE_AD Cpus", BoundOf::node);
+    condor.add(BoundKind::memory, attribute(*slot, "Memory"), "_CONDOR_MACHINE_AD Memory", BoundOf::node);
     if (const auto disk_kb = attribute(*slot, "Disk"))
         condor.add(BoundKind::disk, *disk_kb / 1024, "_CONDOR_MACHINE_AD Disk",
-                   false);  // of its scratch folder
+                   BoundOf::process);  // of its scratch folder
     // Here 0 is a value: the slot has none.
     if (const auto gpus = attribute(*slot, "GPUs"))
-        condor.bounds.push_back({BoundKind::gpus, *gpus, "_CONDOR_MACHINE_AD GPUs", true, false, {}});
+        condor.bounds.push_back(
+            {BoundKind::gpus, *gpus, "_CONDOR_MACHINE_AD GPUs", BoundOf::node, false, {}});
 }
 
 }  // namespace

@@ -233,11 +233,12 @@ CorePool::CorePool(std::vector<Place> places)
         ++leaves_[leaf->second].size;
         ++nodes_[node->second].size;
         ++packages_[package->second].size;
-        count_change(core, true);
+        count_change(core, Becomes::free);
     }
 }
 
-void CorePool::count_change(std::size_t core, bool now_free) {
+void CorePool::count_change(std::size_t core, Becomes becomes) {
+    const bool now_free = becomes == Becomes::free;
     const auto change = [now_free](std::size_t& count) { now_free ? ++count : --count; };
     Group& leaf = leaves_[leaf_of_[core]];
     Group& node = nodes_[leaf.parent];
@@ -249,7 +250,7 @@ void CorePool::count_change(std::size_t core, bool now_free) {
 }
 
 void CorePool::give_back(std::size_t core) {
-    if (!is_free_[core]) count_change(core, true);
+    if (!is_free_[core]) count_change(core, Becomes::free);
 }
 
 Closeness CorePool::closeness(const std::vector<std::size_t>& cores) const {
@@ -359,7 +360,7 @@ void CorePool::take_in_leaf(std::size_t at, std::size_t count, std::vector<std::
     for (std::size_t i = 0; i < cores.size(); ++i) free[i] = is_free_[cores[i]];
     // Within one cache only the order of cores is known.
     for (const std::size_t index : pick_cores(free, count)) {
-        count_change(cores[index], false);
+        count_change(cores[index], Becomes::taken);
         taken.push_back(cores[index]);
     }
 }

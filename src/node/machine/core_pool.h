@@ -80,7 +80,8 @@ class CorePool {
     std::size_t caches_for(const Group& node, std::size_t count) const;
     void take_in_leaf(std::size_t leaf, std::size_t count, std::vector<std::size_t>& taken);
     void spread(std::size_t count, std::vector<std::size_t>& taken);
-    void count_change(std::size_t core, bool now_free);
+    enum class Becomes : std::uint8_t { free, taken };
+    void count_change(std::size_t core, Becomes becomes);
 
     std::vector<Place> places_;
     std::vector<Group> packages_;

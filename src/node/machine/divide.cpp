@@ -228,7 +228,7 @@ void restrict_to(Machine& machine, const Bounds& bounds) {
 Bounds of_node(const Bounds& bounds) {
     Bounds kept;
     std::copy_if(bounds.begin(), bounds.end(), std::back_inserter(kept),
-                 [](const Bound& bound) { return bound.of_node; });
+                 [](const Bound& bound) { return bound.of == BoundOf::node; });
     return kept;
 }
 

@@ -15,12 +15,14 @@ namespace wq::node::machine {
 // One reason why a worker offers no more: the amount and its source.
 enum class BoundKind : std::uint8_t { cores, memory, disk, gpus };
 
+// A node's bound is shared by the ranks on it.
+enum class BoundOf : std::uint8_t { process, node };
+
 struct Bound {
     BoundKind kind = BoundKind::cores;
     std::int64_t amount = 0;  // cores and GPUs: count; memory and disk: MB of 2^20 bytes
     std::string source;       // "affinity mask", "SLURM_CPUS_PER_TASK", "--cores"
-    // It applies to the node as a whole, not to one process: ranks on the node share it.
-    bool of_node = false;
+    BoundOf of = BoundOf::process;
     // Set by the user: overrides the others.
     bool decides = false;
     std::vector<std::string> names = {};  // of GPUs, if the source names them

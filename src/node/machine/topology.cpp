@@ -28,9 +28,8 @@ std::size_t cores_with(const Layout& layout, const CpuMask& mask) {
         }));
 }
 
-void bound_cores(Machine& machine, std::size_t count, const std::string& source, bool of_node = true) {
-    machine.bounds.push_back(
-        {BoundKind::cores, static_cast<std::int64_t>(count), source, of_node, false, {}});
+void bound_cores(Machine& machine, std::size_t count, const std::string& source, BoundOf of = BoundOf::node) {
+    machine.bounds.push_back({BoundKind::cores, static_cast<std::int64_t>(count), source, of, false, {}});
 }
 
 // A mask may exclude some threads of a core, or the whole core.
@@ -58,7 +57,7 @@ Result<Machine> with_cores(const LayoutFound& found, const CpuMask& allowed, con
     if (machine.cores.size() < machine.cores_of_machine)
         bound_cores(machine, machine.cores.size(), affinity_mask);
     machine.memory_mb = found.layout.memory_mb;
-    machine.bounds.push_back({BoundKind::memory, machine.memory_mb, "machine", true, false, {}});
+    machine.bounds.push_back({BoundKind::memory, machine.memory_mb, "machine", BoundOf::node, false, {}});
     return machine;
 }
 
@@ -76,7 +75,7 @@ void ask_control_group(Machine& machine) {
     if (const auto limit = memory_limit_of_group()) {
         const auto limit_mb = static_cast<std::int64_t>(limit->amount) >> 20;
         if (limit_mb < machine.memory_mb)
-            machine.bounds.push_back({BoundKind::memory, limit_mb, limit->source, true, false, {}});
+            machine.bounds.push_back({BoundKind::memory, limit_mb, limit->source, BoundOf::node, false, {}});
         machine.memory_mb = std::min(machine.memory_mb, limit_mb);
     }
     const auto quota = cpu_quota_of_group();
@@ -84,7 +83,7 @@ void ask_control_group(Machine& machine) {
     machine.cpu_quota = quota->amount;
     // Rounded up: otherwise a part of the granted time would never be used.
     const auto cores = static_cast<std::size_t>(std::clamp(std::ceil(quota->amount - 0.01), 1.0, 1e9));
-    if (cores < machine.cores.size()) bound_cores(machine, cores, quota->source, false);
+    if (cores < machine.cores.size()) bound_cores(machine, cores, quota->source, BoundOf::process);
 }
 
 Gpus look_for_gpus(const Machine& machine, const std::function<const char*(const char*)>& variable) {
@@ -108,7 +107,7 @@ void take_gpus(Machine& machine, Gpus gpus) {
     machine.bounds.push_back({BoundKind::gpus,
                               static_cast<std::int64_t>(machine.gpus.names.size()),
                               machine.gpus.source.empty() ? "machine" : machine.gpus.source,
-                              true,
+                              BoundOf::node,
                               false,
                               {}});
 }

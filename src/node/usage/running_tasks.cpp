@@ -48,8 +48,8 @@ std::uint64_t number(const std::optional<std::string>& text) {
 }
 }  // namespace
 
-Leftovers::Leftovers(const RunningTasks& running, bool with_shell)
-    : running_(running), with_shell_(with_shell), session_(getsid(0)), group_(getpgrp()) {}
+Leftovers::Leftovers(const RunningTasks& running)
+    : running_(running), session_(getsid(0)), group_(getpgrp()) {}
 
 void Leftovers::reaped(pid_t pid) {
     own_.erase(pid);

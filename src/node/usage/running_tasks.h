@@ -59,9 +59,10 @@ class RunningTasks {
 // running task stays; if its task has ended, it is killed with all its descendants.
 class Leftovers {
   public:
-    // `with_shell`: daemons that a `#!` line started belong to the worker's shell and stay until the end.
-    Leftovers(const RunningTasks& running, bool with_shell);
+    explicit Leftovers(const RunningTasks& running);
 
+    // Daemons that a `#!` line started belong to the worker's shell and stay until the end.
+    void expect_shell() { with_shell_ = true; }
     // Adds a child of the launcher that is neither a task nor an orphan.
     void add_own(pid_t pid) { own_.insert(pid); }
 
@@ -97,7 +98,7 @@ class Leftovers {
     bool doomed(const Orphan& orphan) const;
 
     const RunningTasks& running_;
-    bool with_shell_;
+    bool with_shell_ = false;
     pid_t session_;
     pid_t group_;
     process::OwnChildren children_;

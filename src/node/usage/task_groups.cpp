@@ -201,7 +201,9 @@ bool TaskGroups::begin() {
     const std::string folder = launcher_folder(rights.folder, getpid());
     remove_with_parts(folder);  // left by a launcher with our pid
     if (mkdir(folder.c_str(), 0755) != 0) return false;
-    memory_ = rights.memory && enable_memory(rights.folder, rights.may_move) && enable_memory(folder, false);
+    constexpr bool may_move = false;  // it has no processes
+    memory_ =
+        rights.memory && enable_memory(rights.folder, rights.may_move) && enable_memory(folder, may_move);
     folder_ = folder;
     return true;
 }

@@ -79,7 +79,13 @@ std::size_t TreeReader::slurp(pid_t pid, const char* what, char* buffer, std::si
     return got < 0 ? 0 : static_cast<std::size_t>(got);
 }
 
-std::optional<ProcessSample> TreeReader::one(pid_t pid, bool with_bytes) {
+std::optional<ProcessSample> TreeReader::one(pid_t pid) const {
+    auto sample = without_bytes(pid);
+    if (sample) read_bytes(*sample);
+    return sample;
+}
+
+std::optional<ProcessSample> TreeReader::without_bytes(pid_t pid) const {
     std::array<char, 1024> buffer;
     const std::string_view text(buffer.data(), slurp(pid, "stat", buffer.data(), buffer.size()));
     const std::size_t name_end = text.rfind(") ");  // the name before it may contain anything
@@ -99,7 +105,6 @@ std::optional<ProcessSample> TreeReader::one(pid_t pid, bool with_bytes) {
     sample.virtual_kb = fields[virtual_size] / 1024;
     if (fields[threads] > 1) sample.forkers = process::ChildLists::Forkers::any_thread;
     sample.faults = fields[minor_faults] + fields[major_faults];
-    if (with_bytes) read_bytes(sample);
     return sample;
 }
 
@@ -143,7 +148,7 @@ std::vector<ProcessSample> TreeReader::tree(const std::vector<pid_t>& roots,
     std::vector<ProcessSample> samples;
     std::vector<pid_t> pids = roots;
     for (std::size_t i = 0; i < pids.size(); ++i) {
-        auto sample = one(pids[i], false);
+        auto sample = without_bytes(pids[i]);
         if (!sample) continue;
         const ProcessSample* const last = known.find(*sample);
         if (last != nullptr && !has_run(*last, *sample) && last->old < oldest) {

@@ -46,8 +46,8 @@ class TreeReader {
   public:
     TreeReader();
 
-    // A sample of one process; nullopt if it is gone. `with_bytes`: also reads its bytes.
-    std::optional<ProcessSample> one(pid_t pid, bool with_bytes = true);
+    // A sample of one process; nullopt if it is gone.
+    std::optional<ProcessSample> one(pid_t pid) const;
 
     // Called before reading several trees at about the same time.
     void begin_pass() { children_.renew(); }
@@ -64,6 +64,7 @@ class TreeReader {
 
   private:
     std::size_t slurp(pid_t pid, const char* what, char* buffer, std::size_t size) const;
+    std::optional<ProcessSample> without_bytes(pid_t pid) const;
     void read_bytes(ProcessSample& sample) const;
     void find_sockets(ProcessSample& sample) const;
 

@@ -257,8 +257,9 @@ class Run {
     // Returns when to call it next.
     Instant report(Instant at) {
         if (const auto due = progress_.wakeup(); due && at >= *due)
-            progress_.update(manager_->stats(), source_->ended(), manager_->records().attempts_ended(),
-                             progress_details(at), at);
+            progress_.update(manager_->stats(),
+                             source_->ended() ? manager::report::Total::known : manager::report::Total::grows,
+                             manager_->records().attempts_ended(), progress_details(at), at);
         if (growth_) look_at_growth();
         std::optional<Instant> next_publication;
         if (listening_) {

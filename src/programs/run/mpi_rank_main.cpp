@@ -58,7 +58,10 @@ class Rank {
         ::signal(SIGPIPE, SIG_IGN);
         const ranks::mpi::LaunchEnvironment& environment = session_.environment();
         node::machine::BatchEnd batch_end;
-        if (!options.walltime) batch_end = manager::run::ask_for_end(environment.rank == 0);
+        using manager::run::EndFrom;
+        if (!options.walltime)
+            batch_end =
+                manager::run::ask_for_end(environment.rank == 0 ? EndFrom::server : EndFrom::environment);
         if (environment.launched) launched_by_ = short_name(environment.launcher);
         session_.start();
         session_.open_ranks();

@@ -106,14 +106,14 @@ Status Worker::serve(Instant now) {
         if (!joined && joined.error().code != ExitCode::unreachable) end_.fail(joined.error());
         if (!joined || !member_->joined()) return joined;
     }
-    const bool looks = looks_.is_due(now);
+    const auto look = looks_.is_due(now) ? Membership::LookAtOthers::now : Membership::LookAtOthers::if_due;
     // What others do may let a line begin that waits for theirs.
     looks_.peek(now, between_peeks, [this] { return member_->state(); });
     if (outage_.is_on()) {
         if (auto fresh = member_->list().refresh(); !fresh) return fresh;
     }
     running_.lapse_if_due();
-    if (auto kept = member_->keep(now, looks); !kept) return kept;
+    if (auto kept = member_->keep(now, look); !kept) return kept;
     running_.give_up_taken_away();
     running_.set_times();
     if (auto taken = take_lines(now); !taken) return taken;
@@ -165,7 +165,8 @@ Result<bool> Worker::take_line(Instant now) {
             lines.add_end(
                 {(**next).number, member_->id(), line.tries.back().begun, {}, TryEnd::lost, 0, line.command});
         }
-        if (auto kept = member_->keep(instant_now(), false); !kept) return kept.error();
+        if (auto kept = member_->keep(instant_now(), Membership::LookAtOthers::if_due); !kept)
+            return kept.error();
         return take_line(now);
     }
     if (*next) {

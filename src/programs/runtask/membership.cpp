@@ -50,13 +50,13 @@ Status Membership::join() {
     return beat(instant_now());
 }
 
-Status Membership::keep(Instant now, bool idle) {
+Status Membership::keep(Instant now, LookAtOthers look) {
     if (now >= lease_.next()) {
         if (auto beaten = beat(now); !beaten) return beaten;
         // Others may have released a line that runs.
         if (auto fresh = list_.refresh(); !fresh) return fresh;
     }
-    if (idle || now >= next_look()) {
+    if (look == LookAtOthers::now || now >= next_look()) {
         if (auto looked = others_.find_lost({*id_}); !looked) return looked;
     }
     const auto due = list_.unsettled();

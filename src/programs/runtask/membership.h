@@ -38,8 +38,8 @@ class Membership {
     shared_list::replica::LineTaker& lines() { return *lines_; }  // of one that has joined
 
     // Does what is due: a sign of life, the release of lines of lost workers, the rewriting of the list.
-    // `idle`: others are looked after now.
-    Status keep(Instant now, bool idle);
+    enum class LookAtOthers : std::uint8_t { if_due, now };
+    Status keep(Instant now, LookAtOthers look);
     Instant next(Instant now) const;                                // when something is due
     std::optional<std::string> state() { return store_->state(); }  // of the list, see ListStore
     // When other workers may take the lines that this one runs.

@@ -47,7 +47,7 @@ bool TimeLimits::end(TaskKey key) {
     const std::lock_guard lock(mutex_);
     const auto ended = lines_.extract(key);
     if (ended.empty() || !ended.mapped().exceeded) return false;
-    ended.mapped().processes->kill(false);
+    ended.mapped().processes->kill(LineProcesses::Signal::kill);
     return true;
 }
 
@@ -57,7 +57,7 @@ void TimeLimits::enforce(Instant now) {
         if (!line.limit || *line.limit > now) continue;
         line.limit = now + between_kills;
         if (!line.processes->runs()) continue;  // not yet, or no more
-        line.processes->kill(!line.exceeded);
+        line.processes->kill(line.exceeded ? LineProcesses::Signal::kill : LineProcesses::Signal::gentle);
         line.exceeded = true;
     }
 }
@@ -148,10 +148,10 @@ bool ForegroundProcesses::runs() const {
     return !younger(children_of(shell_)).empty();
 }
 
-void ForegroundProcesses::kill(bool gently) const {
+void ForegroundProcesses::kill(Signal signal) const {
     for (const pid_t pid : younger(roots(host_, shell_))) {
         const std::vector<pid_t> below = node::process::descendants_of(pid);
-        ::kill(pid, gently ? gentle_signal(pid) : SIGKILL);
+        ::kill(pid, signal == Signal::gentle ? gentle_signal(pid) : SIGKILL);
         for (const pid_t other : below) ::kill(other, SIGKILL);
     }
 }
@@ -161,7 +161,7 @@ bool BackgroundProcesses::runs() const {
     return std::ranges::find(children, task_) != children.end();
 }
 
-void BackgroundProcesses::kill(bool) const {
+void BackgroundProcesses::kill(Signal) const {
     for (const pid_t pid : children_of(host_))
         if (pid == task_ || node::process::environment_of(pid, task_key_variable) == key_)
             node::process::signal_tree(pid, SIGKILL);

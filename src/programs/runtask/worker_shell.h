@@ -37,7 +37,9 @@ class LineProcesses {
   public:
     virtual ~LineProcesses() = default;
     virtual bool runs() const = 0;  // the line itself, not only what it left behind
-    virtual void kill(bool gently) const = 0;
+    // gentle: a signal for the subshell of which its shell does not speak, if it has one.
+    enum class Signal : std::uint8_t { gentle, kill };
+    virtual void kill(Signal signal) const = 0;
 };
 
 // The one line that runs in the foreground, made before it begins: what the shell, or the host that adopts
@@ -46,8 +48,7 @@ class ForegroundProcesses final : public LineProcesses {
   public:
     ForegroundProcesses(pid_t host, pid_t shell);
     bool runs() const override;
-    // `gently`: a signal for the subshell of which its shell does not speak.
-    void kill(bool gently) const override;
+    void kill(Signal signal) const override;
 
   private:
     std::vector<pid_t> younger(std::vector<pid_t> pids) const;
@@ -64,7 +65,7 @@ class BackgroundProcesses final : public LineProcesses {
     BackgroundProcesses(pid_t host, pid_t task, std::string key)
         : host_(host), task_(task), key_(std::move(key)) {}
     bool runs() const override;
-    void kill(bool gently) const override;
+    void kill(Signal) const override;
 
   private:
     pid_t host_;

@@ -381,7 +381,8 @@ int show_managers(const StatusOptions& options) {
 
 int show_factories(const StatusOptions& options) {
     Printer printer(options);
-    const auto shown = add_factories(options, true, printer);
+    constexpr bool with_catalogs = true;
+    const auto shown = add_factories(options, with_catalogs, printer);
     if (!shown) {
         printer.end();
         return complain(shown.error());

@@ -178,7 +178,8 @@ namespace {
 
 Result<std::vector<Json>> query_catalogs(net::catalog::CatalogClient& client, const StatusOptions& options,
                                          const std::string& where) {
-    auto records = client.query(where, instant_now() + options.place.limit, -1, true);
+    auto records = client.query(where, instant_now() + options.place.limit, -1,
+                                net::catalog::CatalogClient::Rounds::one);
     if (!records && records.error().code == ExitCode::unreachable)
         return Error{ExitCode::unreachable, "no catalog server answers: " + records.error().message};
     return records;

@@ -25,8 +25,10 @@ engine::model::Resources total_of(const CoprocessSettings& settings, const engin
             settings.disk_mb.value_or(worker.disk_mb), settings.gpus.value_or(worker.gpus)};
 }
 
-bool means_all(const std::string& word, bool zero_is_all) {
-    return word == "all" || word == "-1" || (zero_is_all && word == "0");
+enum class Zero : std::uint8_t { means_all, means_zero };
+
+bool means_all(const std::string& word, Zero zero) {
+    return word == "all" || word == "-1" || (zero == Zero::means_all && word == "0");
 }
 
 Error unusable(const std::string& file, const std::string& why) {
@@ -60,14 +62,15 @@ Status take_coprocesses(const Given& given, CoprocessSettings& settings) {
         return parse_count_with_fraction(word, 0, most_cores);
     };
     Taker take(given);
-    const auto take_unless_all = [&](const char* name, bool zero_is_all, auto& target, const auto& convert) {
-        if (!means_all(given.text(name), zero_is_all)) take(name, target, convert);
+    const auto take_unless_all = [&](const char* name, Zero zero, auto& target, const auto& convert) {
+        if (!means_all(given.text(name), zero)) take(name, target, convert);
     };
-    take_unless_all("coprocesses-total", false, settings.count, between(1, engine::model::most_coprocesses));
-    take_unless_all("coprocess-cores", true, settings.cores, number);
-    take_unless_all("coprocess-memory", true, settings.memory_mb, parse_amount_mb);
-    take_unless_all("coprocess-disk", true, settings.disk_mb, parse_amount_mb);
-    take_unless_all("coprocess-gpus", false, settings.gpus, number);
+    take_unless_all("coprocesses-total", Zero::means_zero, settings.count,
+                    between(1, engine::model::most_coprocesses));
+    take_unless_all("coprocess-cores", Zero::means_all, settings.cores, number);
+    take_unless_all("coprocess-memory", Zero::means_all, settings.memory_mb, parse_amount_mb);
+    take_unless_all("coprocess-disk", Zero::means_all, settings.disk_mb, parse_amount_mb);
+    take_unless_all("coprocess-gpus", Zero::means_zero, settings.gpus, number);
     return take.status();
 }
 

@@ -83,7 +83,7 @@ class Program {
           function_table_(functions),
           launcher_(node::launcher::Launcher::start(&functions, send_last_words).or_throw()),
           signals_(Signals::block().or_throw()),
-          batch_end_(manager::run::ask_for_end(true)),
+          batch_end_(manager::run::ask_for_end(manager::run::EndFrom::server)),
           calls_(ManagerCalls::of(options, warn).or_throw()),
           random_(random_bits()) {
         ::signal(SIGPIPE, SIG_IGN);

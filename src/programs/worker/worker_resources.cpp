@@ -22,6 +22,7 @@ namespace {
 
 using node::machine::Binding;
 using node::machine::BoundKind;
+using node::machine::BoundOf;
 
 node::machine::Bounds given_bounds(const WorkerProgramOptions& options) {
     node::machine::Bounds bounds;
@@ -31,7 +32,7 @@ node::machine::Bounds given_bounds(const WorkerProgramOptions& options) {
         const bool decides = kind != BoundKind::disk;
         if (amount)
             bounds.push_back(
-                {kind, *amount, options.said_by[static_cast<std::size_t>(kind)], false, decides, {}});
+                {kind, *amount, options.said_by[static_cast<std::size_t>(kind)], BoundOf::process, decides});
     };
     add(BoundKind::cores, options.cores);
     add(BoundKind::memory, options.memory_mb);
@@ -63,7 +64,7 @@ bool is_bound_to_others(const node::machine::Slice& slice, const node::machine::
 
 WorkerResources worker_resources(node::machine::Machine machine, std::int64_t free_disk_mb,
                                  const WorkerProgramOptions& options, const node::machine::Bounds& batch) {
-    node::machine::Bounds bounds{{BoundKind::disk, free_disk_mb, "free", true, false, {}}};
+    node::machine::Bounds bounds{{BoundKind::disk, free_disk_mb, "free", BoundOf::node, false, {}}};
     bounds.insert(bounds.end(), batch.begin(), batch.end());
     for (const node::machine::Bound& bound : given_bounds(options)) bounds.push_back(bound);
     node::machine::restrict_to(machine, bounds);

@@ -171,23 +171,23 @@ std::string_view transactions_heading() {
 }
 
 std::string task_waiting_text(Interval tasks, std::string_view category,
-                              const engine::model::Resources& requested, bool at_maximum) {
+                              const engine::model::Resources& requested, engine::model::Try tried) {
     std::string out = "TASK ";
     put_numbers(out, tasks);
     out += " WAITING ";
     put_word(out, category, '_');
-    out += at_maximum ? " MAX_RESOURCES " : " FIRST_RESOURCES ";
+    out += tried == engine::model::Try::at_maximum ? " MAX_RESOURCES " : " FIRST_RESOURCES ";
     put_resources(out, requested);
     return out;
 }
 
 std::string task_running_text(TaskId task, std::string_view worker_address,
-                              const engine::model::Resources& allocated, bool at_maximum) {
+                              const engine::model::Resources& allocated, engine::model::Try tried) {
     std::string out = "TASK ";
     put_number(out, task_number(task));
     out += " RUNNING ";
     put_word(out, worker_address, '_');
-    out += at_maximum ? " MAX_RESOURCES " : " FIRST_RESOURCES ";
+    out += tried == engine::model::Try::at_maximum ? " MAX_RESOURCES " : " FIRST_RESOURCES ";
     put_resources(out, allocated);
     return out;
 }

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "engine/model/resources.h"
+#include "engine/model/task_category.h"
 #include "records/journal/records.h"
 
 namespace wq::records::journal {
@@ -15,12 +16,14 @@ namespace wq::records::journal {
 // The comment lines at the start of the log.
 std::string_view transactions_heading();
 
-// Texts for Recorder::transaction(). `at_maximum`: it asks for its category's maximum, because it exceeded
-// its first allocation.
+// Texts for Recorder::transaction(). At maximum, it asks for its category's maximum, because it exceeded its
+// first allocation.
 std::string task_waiting_text(Interval tasks, std::string_view category,
-                              const engine::model::Resources& requested, bool at_maximum = false);
+                              const engine::model::Resources& requested,
+                              engine::model::Try tried = engine::model::Try::first);
 std::string task_running_text(TaskId task, std::string_view worker_address,
-                              const engine::model::Resources& allocated, bool at_maximum = false);
+                              const engine::model::Resources& allocated,
+                              engine::model::Try tried = engine::model::Try::first);
 struct TransferRecord {
     TaskId task;
     bool input = true;  // to a worker; false: an output, to the manager

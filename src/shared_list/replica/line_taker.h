@@ -30,7 +30,8 @@ class LineTaker {
     // tells of it); nothing: there is none. It becomes the worker's place. Errors: see SharedList::change().
     Result<std::optional<text::Choice>> step(bool may_begin);
     Status record_ends() {
-        const auto made = step(false);
+        constexpr bool may_begin = false;
+        const auto made = step(may_begin);
         return made ? success() : Status(made.error());
     }
 

@@ -127,7 +127,8 @@ Result<Lines> list_of(store::ListStore& store, const RecordLog& log, const Answe
     }
     const auto signs = store.signs();
     if (!signs) return signs.error();
-    const auto done = history(store, log, answer, std::ranges::any_of(*signs, &store::Sign::lives));
+    const bool workers_live = std::ranges::any_of(*signs, &store::Sign::lives);
+    const auto done = history(store, log, answer, workers_live ? LogPart::all : LogPart::unwritten);
     if (!done) return done.error();
     auto merged = text::merge(*answer.file, *done);
     if (!merged) return merged.error();
@@ -151,16 +152,15 @@ History left_behind(const std::string& bytes, std::uint64_t first) {
 
 }  // namespace
 
-Result<History> history(store::ListStore& store, const RecordLog& log, const Answer& answer,
-                        bool workers_live) {
+Result<History> history(store::ListStore& store, const RecordLog& log, const Answer& answer, LogPart part) {
     History history;
-    if (workers_live && log.is_cut()) {
+    if (part == LogPart::all && log.is_cut()) {
         auto before = store.previous_log();
         if (!before) return before.error();
         history = left_behind(*before, log.records().front().sequence);
     }
     const std::size_t written = log.written(answer.left_aside);
-    for (std::size_t at = workers_live ? 0 : written; at < log.records().size(); ++at) {
+    for (std::size_t at = part == LogPart::all ? 0 : written; at < log.records().size(); ++at) {
         std::ranges::copy(log.records()[at].edits, std::back_inserter(history.edits));
         if (at < written) history.written = history.edits.size();
     }

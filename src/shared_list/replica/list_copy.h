@@ -92,8 +92,9 @@ Result<text::Document> view(store::ListStore& store);
 
 // What workers did that a file may lack which no worker wrote: all that the log has if an editor may have
 // read the list before that, because workers live; else only what was never written to the list.
+enum class LogPart : std::uint8_t { all, unwritten };
 Result<text::History> history(store::ListStore& store, const RecordLog& log, const store::Answer& answer,
-                              bool workers_live);
+                              LogPart part);
 // Edits for lines that were appended to old files. Lines that the log has already are left out: their worker
 // died before the store could note that they are copied.
 std::vector<text::Edit> appends(const RecordLog& log, const std::vector<store::OldFile>& old);

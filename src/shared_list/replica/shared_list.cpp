@@ -173,7 +173,7 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     if (!again) return again.error();
     unlogged_.clear();
     if (*again > 0) return put_aside(answer, *again);
-    const auto unwritten = history(store_, log_, answer, false);  // no editor had them
+    const auto unwritten = history(store_, log_, answer, LogPart::unwritten);  // no editor had them
     if (!unwritten) return unwritten.error();
     const ListCopy before = copy_;
     copy_.set(std::move(merged->list));
@@ -239,7 +239,8 @@ void SharedList::catch_up() {
 Result<bool> SharedList::take_whole_lines(const Answer& answer) {
     // No line that is being written has one.
     if (const Status text = Document::check(*answer.file); !text) return damage(text.error());
-    auto merged = with_history(answer, whole_lines(*answer.file), true);
+    constexpr bool is_edited = true;
+    auto merged = with_history(answer, whole_lines(*answer.file), is_edited);
     if (!merged) return merged.error();
     const auto again = waiting_again(*merged);
     if (!again) return again.error();
@@ -256,7 +257,8 @@ Result<text::Merged> SharedList::with_history(const Answer& answer, std::string_
         if (!signs) return signs.error();
         others_live = std::ranges::any_of(*signs, &store::Sign::lives);
     }
-    const auto done = is_edited ? history(store_, log_, answer, others_live) : text::History{};
+    const auto part = others_live ? LogPart::all : LogPart::unwritten;
+    const auto done = is_edited ? history(store_, log_, answer, part) : text::History{};
     if (!done) return done.error();
     if (copy_.is_known()) copy_.apply_news(log_);
     auto merged = text::merge(bytes, *done, copy_.is_known() ? &copy_.list() : nullptr);

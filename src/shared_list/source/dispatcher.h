@@ -102,7 +102,7 @@ class Dispatcher {
     explicit Dispatcher(DispatcherOptions options) : options_(std::move(options)) {}
 
     // Takes events, and gives lines to seats with room. Not `gives`: the run stops, what runs may end.
-    Turn run_turn(const std::vector<Event>& events, bool gives = true);
+    Turn run_turn(const std::vector<Event>& events, bool gives);
 
     // Takes events of the end of a run, and gives nothing.
     void handle_events(const std::vector<Event>& events);

@@ -99,7 +99,9 @@ namespace {
 class Groups {
   public:
     explicit Groups(std::vector<engine::tasklist::GroupMembership>& groups) : groups_(groups) {}
-    void add(std::string_view name, bool sequential) {
+    enum class Runs : std::uint8_t { one_by_one, in_parallel };
+    void add(std::string_view name, Runs runs) {
+        const bool sequential = runs == Runs::one_by_one;
         const auto [known, is_new] = at_.try_emplace(name, groups_.size());
         if (is_new)
             groups_.push_back({std::string(name), sequential});
@@ -126,10 +128,10 @@ void read_tag(std::string_view tag, MarkedLine& line, Groups& groups) {
             break;
         }
         case ':':
-            groups.add(value, true);
+            groups.add(value, Groups::Runs::one_by_one);
             break;
         case '+':
-            if (!value.empty()) groups.add(value, false);
+            if (!value.empty()) groups.add(value, Groups::Runs::in_parallel);
             break;
         default:
             break;

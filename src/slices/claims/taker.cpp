@@ -24,8 +24,9 @@ bool Holdings::drop(std::uint64_t position) {
     return there;
 }
 
-bool Holdings::commit(std::uint64_t position, bool failed) {
+bool Holdings::commit(std::uint64_t position, SliceEnd end) {
     if (!drop(position)) return false;
+    const bool failed = end == SliceEnd::failed;
     unsent_.insert(position);
     if (failed) unsent_failed_.insert(position);
     if (!clock_) return true;
@@ -68,8 +69,7 @@ Taker::Taker(ranks::tickets::TicketPool& pool, TakerOptions options, std::functi
     : options_(std::move(options)),
       wake_(std::move(wake)),
       drawer_(options_.counters, options_.say),
-      claims_(pool),
-      held_(true, {}) {}
+      claims_(pool) {}
 
 // ---- the consumer's ----
 
@@ -148,14 +148,14 @@ std::optional<std::uint64_t> Taker::next() {
     return held_.take();
 }
 
-bool Taker::commit(std::uint64_t position, bool failed) {
+bool Taker::commit(std::uint64_t position, SliceEnd end) {
     std::lock_guard lock(mutex_);
-    return commit_one(position, failed);
+    return commit_one(position, end);
 }
 
-bool Taker::commit_one(std::uint64_t position, bool failed) {
+bool Taker::commit_one(std::uint64_t position, SliceEnd end) {
     const bool had_news = held_.has_news();
-    if (failure_ || !held_.commit(position, failed)) return false;
+    if (failure_ || !held_.commit(position, end)) return false;
     if (asked_) hurries_ = true;
     if (asked_ || !had_news) wake_();
     return true;

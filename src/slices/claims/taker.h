@@ -80,10 +80,13 @@ class Claims {
     std::optional<ranks::tickets::TicketRange> ahead_;
 };
 
+enum class SliceEnd : std::uint8_t { done, failed };
+
 // What a taker has: claimed, taken, committed and not sent. It commits what it has taken; what it has only
 // claimed it may leave to others.
 class Holdings {
   public:
+    Holdings() = default;
     // `commits`: no: what is taken counts as done. `clock`: in us since 1970; empty: no times are told.
     Holdings(bool commits, std::function<std::int64_t()> clock)
         : commits_(commits), clock_(std::move(clock)) {}
@@ -99,7 +102,7 @@ class Holdings {
     bool has_claimed() const { return claimed_.size() > 0; }
     std::uint64_t take();  // of what is claimed
     // Whether it was taken here, and not committed before.
-    bool commit(std::uint64_t position, bool failed);
+    bool commit(std::uint64_t position, SliceEnd end);
     // They were taken, and are for the next that takes; so is what is claimed.
     void give_back(const std::vector<std::uint64_t>& positions);
     // Others may have what is not taken: perhaps the consumer takes no more.
@@ -114,7 +117,7 @@ class Holdings {
   private:
     bool drop(std::uint64_t position);  // of what is taken; false: it is not
 
-    bool commits_;
+    bool commits_ = true;
     std::function<std::int64_t()> clock_;
     Interval claimed_;                     // not taken yet
     std::optional<std::uint64_t> newest_;  // taken last, not committed; most are, before the next is taken
@@ -171,7 +174,7 @@ class Taker {
     void give_back(const std::vector<std::uint64_t>& positions);
     bool lost_some() const;  // of other takers
     // Whether it was taken here, and not committed before.
-    bool commit(std::uint64_t position, bool failed = false);
+    bool commit(std::uint64_t position, SliceEnd end = SliceEnd::done);
     std::optional<std::string> failure() const;
     std::stop_token lost() const { return lost_.get_token(); }  // requested with a failure
     std::uint64_t taken() const;                                // so many
@@ -188,7 +191,7 @@ class Taker {
   private:
     std::optional<std::uint64_t> next();
     std::optional<std::uint64_t> next_or_ask();
-    bool commit_one(std::uint64_t position, bool failed = false);
+    bool commit_one(std::uint64_t position, SliceEnd end = SliceEnd::done);
     void begin(std::uint32_t batch);
     bool draw(net::frames::Transport& line, Instant now);
     void send_commits(net::frames::Transport& line);

@@ -150,8 +150,8 @@ const IntervalSet& Ledger::outstanding_of(Node node) const {
 std::string Ledger::audit() const {
     IntervalSet all = committed_;
     std::string wrong;
-    const auto add = [&](const char* what, const IntervalSet& set, bool copies = false) {
-        if (!copies && !common(all, set).empty()) wrong += std::string(what) + " is elsewhere, too; ";
+    const auto add = [&](const char* what, const IntervalSet& set) {
+        if (!common(all, set).empty()) wrong += std::string(what) + " is elsewhere, too; ";
         insert(all, set);
     };
     add("what is open", open_);

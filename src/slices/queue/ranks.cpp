@@ -188,7 +188,8 @@ AmongRanks open_together(MpiSession::Parts& parts, const std::vector<std::string
 
 std::unique_ptr<Member> open_alone(const std::vector<std::string>& works, const SliceOptions& options) {
     Start start{SliceWorks::find(works, options, {})};
-    start.cut(options, true);
+    constexpr bool gives = true;
+    start.cut(options, gives);
     auto member = std::make_unique<Giving>(
         GivingOptions{std::move(start.works), std::move(start.pass), std::move(start.committed),
                       own_tickets("this process"), GivingPort(options, {})});

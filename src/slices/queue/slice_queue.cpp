@@ -93,7 +93,7 @@ class SliceQueue::Impl final : public SliceFeed {
     }
     bool commit(const Slice& slice) override { return taker().commit(slice.position); }
     bool commit_failed(const Slice& slice) {
-        const bool counts = taker().commit(slice.position, true);
+        const bool counts = taker().commit(slice.position, slices::claims::SliceEnd::failed);
         failed_ += counts;
         return counts;
     }

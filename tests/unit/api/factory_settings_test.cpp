@@ -14,9 +14,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string refusal(const char* name, const char* value, bool running = false) {
+constexpr bool running = true;
+
+std::string refusal(const char* name, const char* value, bool is_running = !running) {
     FactoryOptions options;
-    const Status status = specify(options, running, name, value);
+    const Status status = specify(options, is_running, name, value);
     return status ? "" : status.error().message;
 }
 
@@ -27,7 +29,7 @@ TEST(FactorySettings, HaveTheNamesOfTheProgramsFile) {
     int found = 0;
     for (const std::string_view name : factory::setting_names()) {
         if (std::find(others.begin(), others.end(), name) != others.end()) continue;
-        EXPECT_TRUE(specify(options, true, std::string(name), "1")) << name;
+        EXPECT_TRUE(specify(options, running, std::string(name), "1")) << name;
         ++found;
     }
     EXPECT_EQ(found, 14);
@@ -50,7 +52,7 @@ TEST(FactorySettings, AreWrittenAsOnTheCommandLine) {
     FactoryOptions options;
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
              {"memory", "4G"}, {"disk", "500"}, {"timeout", "15m"}, {"capacity", "true"}, {"autosize", "0"}})
-        EXPECT_TRUE(specify(options, true, name, value)) << name;
+        EXPECT_TRUE(specify(options, running, name, value)) << name;
     EXPECT_EQ(options.settings.memory, 4096);
     EXPECT_EQ(options.settings.disk, 500);
     EXPECT_EQ(options.settings.timeout, 900);
@@ -60,7 +62,7 @@ TEST(FactorySettings, AreWrittenAsOnTheCommandLine) {
 
 TEST(FactorySettings, MayHaveAMinimumAboveTheMaximumMeanwhile) {
     FactoryOptions options;
-    ASSERT_TRUE(specify(options, true, "max-workers", "2"));
+    ASSERT_TRUE(specify(options, running, "max-workers", "2"));
     const auto read = factory::read_settings(json_of(options.settings), {});
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->min_workers, 2);
@@ -79,11 +81,11 @@ TEST(FactorySettings, OfItsStart) {
                                                                     {"feature", ""},
                                                                     {"cycle", "10"},
                                                                     {"cycle", ""}})
-        ASSERT_TRUE(specify(options, false, name, value)) << name;
+        ASSERT_TRUE(specify(options, !running, name, value)) << name;
     EXPECT_EQ(options.scratch_dir, std::filesystem::absolute("jobs").string());
     EXPECT_EQ(options.factory_name, "f");
     EXPECT_THAT(options.options, ElementsAre("--batch-options=-p short", "--env=A=1", "--env=B=2"));
-    ASSERT_TRUE(specify(options, false, "scratch-dir", ""));
+    ASSERT_TRUE(specify(options, !running, "scratch-dir", ""));
     EXPECT_THAT(options.scratch_dir, IsEmpty());
 }
 
@@ -99,7 +101,7 @@ TEST(FactorySettings, SayWhatIsWrong) {
     EXPECT_THAT(refusal("memory", "4 apples"), HasSubstr("memory: '4 apples'"));
     EXPECT_THAT(refusal("timeout", ""), HasSubstr("timeout: ''"));
     EXPECT_THAT(refusal("wall-time", "soon"), HasSubstr("wall-time: 'soon'"));
-    EXPECT_THAT(refusal("scratch-dir", "x", true), HasSubstr("scratch-dir: too late"));
+    EXPECT_THAT(refusal("scratch-dir", "x", running), HasSubstr("scratch-dir: too late"));
 }
 
 }  // namespace

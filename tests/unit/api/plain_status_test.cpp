@@ -173,8 +173,9 @@ TEST(StatusDoor, FollowsFromTheKeyUnlessAWordIsGiven) {
     EXPECT_EQ(refusal("open", true), "");
     EXPECT_NE(refusal("", true), "");
     EXPECT_NE(refusal("key", false), "");
-    EXPECT_FALSE(api::status_door("off", false).or_throw().lists);
-    const auto wrong = api::status_door("Open", false);
+    constexpr bool has_key = false;
+    EXPECT_FALSE(api::status_door("off", has_key).or_throw().lists);
+    const auto wrong = api::status_door("Open", has_key);
     ASSERT_FALSE(wrong.ok());
     EXPECT_EQ(wrong.error().message, "status is open, key or off, not 'Open'");
 }

@@ -18,7 +18,7 @@ std::unique_ptr<TaskData> task(std::int64_t id, std::string tag) {
 class ResultsTest : public ::testing::Test {
   protected:
     void submit(std::int64_t id, const std::string& tag) { results_.expect(*task(id, tag)); }
-    void end(std::int64_t id, const std::string& tag) { results_.add_ended(task(id, tag), false); }
+    void end(std::int64_t id, const std::string& tag) { results_.add_ended(task(id, tag)); }
     std::int64_t wait_for(const std::string& tag) {
         const auto got = results_.wait(std::nullopt, &tag);
         return got ? got->id : 0;
@@ -66,7 +66,7 @@ TEST_F(ResultsTest, SomeComeOnlyToThoseWhoNameTheirTag) {
         auto made = task(id, "map");
         made->by_tag_only = true;
         results_.expect(*made);
-        results_.add_ended(std::move(made), false);
+        results_.add_ended(std::move(made));
     }
     EXPECT_TRUE(results_.empty());
     results_.publish();

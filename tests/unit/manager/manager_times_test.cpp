@@ -7,6 +7,7 @@ namespace wq::manager {
 namespace {
 
 using std::chrono::milliseconds;
+using Carried = ManagerTimes::Carried;
 
 constexpr engine::model::Resources two_cores{2, 100, 10, 0};
 
@@ -18,10 +19,10 @@ engine::model::ManagerStats stats_of(const ManagerTimes& times) {
 
 TEST(ManagerTimes, ShareOutWhatTheLoopTook) {
     ManagerTimes times;
-    times.sent(milliseconds(3), true);
-    times.sent(milliseconds(1), false);
-    times.received(milliseconds(4), true);
-    times.received(milliseconds(2), false);
+    times.sent(milliseconds(3), Carried::tasks);
+    times.sent(milliseconds(1), Carried::neither);
+    times.received(milliseconds(4), Carried::results);
+    times.received(milliseconds(2), Carried::neither);
     times.count_turn(milliseconds(80), milliseconds(20));
     const engine::model::ManagerStats stats = stats_of(times);
     EXPECT_EQ(stats.time_send, 3'000);
@@ -34,11 +35,11 @@ TEST(ManagerTimes, ShareOutWhatTheLoopTook) {
 
 TEST(ManagerTimes, TheGoodShareIsThatOfTheAttemptsThatSucceeded) {
     ManagerTimes times;
-    times.sent(milliseconds(8), true);
-    times.received(milliseconds(4), true);
+    times.sent(milliseconds(8), Carried::tasks);
+    times.received(milliseconds(4), Carried::results);
     EXPECT_EQ(stats_of(times).time_send_good, 0) << "nothing has ended";
-    times.ended(3, true, 10, two_cores);
-    times.ended(1, false, 10, two_cores);
+    times.ended(3, 3, 10, two_cores);
+    times.ended(1, 0, 10, two_cores);
     EXPECT_EQ(stats_of(times).time_send_good, 6'000);
     EXPECT_EQ(stats_of(times).time_receive_good, 3'000);
 }
@@ -53,7 +54,7 @@ TEST(ManagerTimes, NothingIsSaidOfCapacityBeforeAnEnd) {
 TEST(ManagerTimes, CapacityIsHowOftenTheWorkOfTheManagerGoesIntoThatOfTheTask) {
     ManagerTimes times;
     for (int n = 0; n < 4; ++n) {
-        times.ended(1, true, 1'000'000, two_cores);
+        times.ended(1, 1, 1'000'000, two_cores);
         times.count_turn(milliseconds(999), milliseconds(1));
     }
     const engine::model::ManagerStats stats = stats_of(times);
@@ -67,10 +68,10 @@ TEST(ManagerTimes, CapacityIsHowOftenTheWorkOfTheManagerGoesIntoThatOfTheTask) {
 
 TEST(ManagerTimes, UpkeepBetweenEndsIsNoCostOfATask) {
     ManagerTimes times;
-    times.sent({}, true);
+    times.sent({}, Carried::tasks);
     times.count_turn(milliseconds(1), milliseconds(1));
     for (int n = 0; n < 1'000; ++n) times.count_turn(milliseconds(1), milliseconds(1));
-    times.ended(1, true, 1'000'000, two_cores);
+    times.ended(1, 1, 1'000'000, two_cores);
     times.count_turn(milliseconds(1), milliseconds(1));
     EXPECT_EQ(stats_of(times).capacity_tasks, 500);
 }
@@ -78,7 +79,7 @@ TEST(ManagerTimes, UpkeepBetweenEndsIsNoCostOfATask) {
 TEST(ManagerTimes, CapacityForgetsWhatIsLongAgo) {
     ManagerTimes times;
     const auto end = [&](std::uint64_t count, std::int64_t wall_us) {
-        times.ended(count, true, wall_us, two_cores);
+        times.ended(count, count, wall_us, two_cores);
         times.count_turn({}, milliseconds(1));
     };
     end(1'000, 1'000'000'000);

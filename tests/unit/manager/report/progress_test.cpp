@@ -56,17 +56,17 @@ TEST(WorkersText, CountsRanksAndThoseThatJoined) {
 
 TEST(ProgressText, SaysWhatIsKnown) {
     using namespace std::chrono_literals;
-    EXPECT_EQ(progress_text(stats(415, 3, 2, 1000), true, 2s, 210),
+    EXPECT_EQ(progress_text(stats(415, 3, 2, 1000), Total::known, 2s, 210),
               "412 succeeded, 3 failed, 2 running of 1,000 | 41% | 210/s | 3s left | 2s elapsed");
-    EXPECT_EQ(progress_text(stats(10, 0, 1, 5000), false, 61s, 0.25),
+    EXPECT_EQ(progress_text(stats(10, 0, 1, 5000), Total::grows, 61s, 0.25),
               "10 succeeded, 0 failed, 1 running of 5,000+ | 0.2/s | 1m01s elapsed");
-    EXPECT_EQ(progress_text(stats(0, 0, 0, 0), false, 0s, -1),
+    EXPECT_EQ(progress_text(stats(0, 0, 0, 0), Total::grows, 0s, -1),
               "0 succeeded, 0 failed, 0 running of 0+ | 0s elapsed");
-    EXPECT_EQ(progress_text(stats(5, 0, 0, 5), true, 1s, 5),
+    EXPECT_EQ(progress_text(stats(5, 0, 0, 5), Total::known, 1s, 5),
               "5 succeeded, 0 failed, 0 running of 5 | 100% | 5.0/s | 1s elapsed");
-    EXPECT_EQ(progress_text(stats(1, 0, 0, 2), true, 70s, 0.01),  // the other one fits no worker yet
+    EXPECT_EQ(progress_text(stats(1, 0, 0, 2), Total::known, 70s, 0.01),  // the other one fits no worker yet
               "1 succeeded, 0 failed, 0 running of 2 | 50% | 1m10s elapsed");
-    EXPECT_EQ(progress_text(stats(5, 0, 1, 100), true, 1h, 0.04),
+    EXPECT_EQ(progress_text(stats(5, 0, 1, 100), Total::known, 1h, 0.04),
               "5 succeeded, 0 failed, 1 running of 100 | 5% | 1h00m elapsed");
 }
 
@@ -74,7 +74,7 @@ TEST(ProgressLine, WritesNothingWhereNothingIsWanted) {
     ProgressLine line(ProgressLine::Style::none, Instant{});
     EXPECT_FALSE(line.wakeup());
     ::testing::internal::CaptureStderr();
-    line.update(stats(1, 0, 0, 2), true, 1, {}, Instant{} + std::chrono::hours(1));
+    line.update(stats(1, 0, 0, 2), Total::known, 1, {}, Instant{} + std::chrono::hours(1));
     line.finish(stats(2, 0, 0, 2), 2, Instant{} + std::chrono::hours(1));
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
@@ -83,7 +83,7 @@ TEST(ProgressLine, IsAPlainLineEveryTenSecondsAtFirstAndAMinuteLater) {
     ProgressLine line(ProgressLine::Style::now_and_then, Instant{});
     ::testing::internal::CaptureStderr();
     for (unsigned second = 0; second <= 185; ++second)
-        line.update(stats(700 + second, 0, 1, 1000), true, second, {"", "2 ranks"},
+        line.update(stats(700 + second, 0, 1, 1000), Total::known, second, {"", "2 ranks"},
                     Instant{} + std::chrono::seconds(second));
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6 + 2);
@@ -97,7 +97,7 @@ TEST(ProgressLine, AlwaysIsAPlainLineASecondAndTheLastState) {
     ProgressLine line(ProgressLine::Style::every_second, Instant{});
     ::testing::internal::CaptureStderr();
     for (unsigned tenth = 0; tenth <= 35; ++tenth)
-        line.update(stats(tenth, 0, 1, 36), true, tenth, {},
+        line.update(stats(tenth, 0, 1, 36), Total::known, tenth, {},
                     Instant{} + std::chrono::milliseconds(100 * tenth));
     line.finish(stats(36, 0, 0, 36), 36, Instant{} + std::chrono::milliseconds(3600));
     const std::string text = ::testing::internal::GetCapturedStderr();
@@ -109,7 +109,7 @@ TEST(ProgressLine, AlwaysIsAPlainLineASecondAndTheLastState) {
 TEST(ProgressLine, IsRewrittenOnATerminalAndKeptApartFromText) {
     ProgressLine line(ProgressLine::Style::rewritten, Instant{});
     ::testing::internal::CaptureStderr();
-    line.update(stats(1, 0, 1, 10), true, 1, {}, Instant{} + std::chrono::seconds(1));
+    line.update(stats(1, 0, 1, 10), Total::known, 1, {}, Instant{} + std::chrono::seconds(1));
     line.print_line("a remark");
     line.finish(stats(10, 0, 0, 10), 10, Instant{} + std::chrono::seconds(2));
     const std::string text = ::testing::internal::GetCapturedStderr();

@@ -80,15 +80,16 @@ TEST(PlainRequest, OnlyAnAddressOrTheNameOfThisHostIsAnswered) {
 }
 
 TEST(PlainRequest, NoAnswerMayBeReadByPagesOfOthers) {
+    constexpr bool by_http = true;
     for (const std::string& answer : {plain_request(get("/", "evil.example")).answer, list_of_questions(),
-                                      plain_refusal(true, "no"), plain_head("200 OK", "text/plain")}) {
+                                      plain_refusal(by_http, "no"), plain_head("200 OK", "text/plain")}) {
         EXPECT_THAT(answer, StartsWith("HTTP/1.1 "));
         EXPECT_THAT(answer, HasSubstr("\r\nConnection: close\r\n"));
         EXPECT_THAT(answer, HasSubstr("nosniff"));
         EXPECT_THAT(answer, Not(HasSubstr("Access-Control")));
     }
     EXPECT_THAT(list_of_questions(), HasSubstr("<a href=\"/task_status\">"));
-    EXPECT_EQ(plain_refusal(false, "no"), "no\n");
+    EXPECT_EQ(plain_refusal(!by_http, "no"), "no\n");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(BatchJob, IsNamedAsItsDriverNamesIt) {
 std::string word(const Bound& bound) {
     const char* const kinds[] = {"cores", "memory", "disk", "gpus"};
     return std::string(kinds[static_cast<std::size_t>(bound.kind)]) + " " + std::to_string(bound.amount) +
-           " " + bound.source + (bound.of_node ? ", of the node" : "");
+           " " + bound.source + (bound.of == BoundOf::node ? ", of the node" : "");
 }
 
 std::vector<std::string> words_of_bounds(const Bounds& bounds) {
@@ -194,20 +194,20 @@ TEST(BatchBounds, WhatIsNoNumberSaysNothing) {
 }
 
 TEST(Bounds, TheSmallestCountsUnlessOneDecides) {
-    Bounds bounds{{BoundKind::cores, 64, "machine", true, false, {}},
-                  {BoundKind::cores, 8, "first", true, false, {}},
-                  {BoundKind::cores, 8, "second", true, false, {}},
-                  {BoundKind::gpus, 1, "other", true, false, {}}};
+    Bounds bounds{{BoundKind::cores, 64, "machine", BoundOf::node, false, {}},
+                  {BoundKind::cores, 8, "first", BoundOf::node, false, {}},
+                  {BoundKind::cores, 8, "second", BoundOf::node, false, {}},
+                  {BoundKind::gpus, 1, "other", BoundOf::node, false, {}}};
     EXPECT_EQ(binding_bound(bounds, BoundKind::cores)->source, "first");
-    bounds.push_back({BoundKind::cores, 16, "--cores", false, true, {}});
-    bounds.push_back({BoundKind::cores, 2, "late", false, false, {}});
+    bounds.push_back({BoundKind::cores, 16, "--cores", BoundOf::process, true, {}});
+    bounds.push_back({BoundKind::cores, 2, "late", BoundOf::process, false, {}});
     EXPECT_EQ(binding_bound(bounds, BoundKind::cores)->source, "--cores");
     EXPECT_FALSE(binding_bound(bounds, BoundKind::disk));
 }
 
 TEST(Restrict, FewerCoresAreOnlyANumberUntilTheyAreChosen) {
     Machine machine = two_packages();
-    restrict_to(machine, {{BoundKind::cores, 16, "SLURM_CPUS_PER_TASK", false, false, {}}});
+    restrict_to(machine, {{BoundKind::cores, 16, "SLURM_CPUS_PER_TASK", BoundOf::process, false, {}}});
     EXPECT_EQ(machine.cores_offered(), 16U);
     const Slice shared = divide(machine, 0, 1).front();
     EXPECT_THAT(shared.cores, SizeIs(16));
@@ -223,21 +223,22 @@ TEST(Restrict, FewerCoresAreOnlyANumberUntilTheyAreChosen) {
 
 TEST(Restrict, RanksShareWhatIsOfTheNode) {
     Machine machine = two_packages();
-    restrict_to(machine, of_node({{BoundKind::cores, 8, "SLURM_CPUS_ON_NODE", true, false, {}},
-                                  {BoundKind::cores, 1, "SLURM_CPUS_PER_TASK", false, false, {}}}));
+    restrict_to(machine,
+                of_node({{BoundKind::cores, 8, "SLURM_CPUS_ON_NODE", BoundOf::node, false, {}},
+                         {BoundKind::cores, 1, "SLURM_CPUS_PER_TASK", BoundOf::process, false, {}}}));
     for (const Slice& slice : divide(machine, 0, 4)) EXPECT_THAT(slice.cores, SizeIs(2));
     for (const Slice& slice : divide(machine, 0, 16)) EXPECT_THAT(slice.cores, SizeIs(1));
 }
 
 TEST(Restrict, TheGpusThatABatchSystemNamesAreKept) {
     Machine machine = two_packages();
-    restrict_to(machine, {{BoundKind::gpus, 2, "SLURM_JOB_GPUS", true, false, {"5", "6"}}});
+    restrict_to(machine, {{BoundKind::gpus, 2, "SLURM_JOB_GPUS", BoundOf::node, false, {"5", "6"}}});
     EXPECT_THAT(machine.gpus.names, ElementsAre("5", "6"));
     EXPECT_EQ(machine.gpus.devices[0].node, 5);
-    restrict_to(machine, {{BoundKind::gpus, 3, "--gpus", false, true, {}}});
+    restrict_to(machine, {{BoundKind::gpus, 3, "--gpus", BoundOf::process, true, {}}});
     EXPECT_THAT(machine.gpus.names, ElementsAre("0", "1", "2"));
     EXPECT_THAT(machine.remarks, ElementsAre(HasSubstr("--gpus names 3 GPUs, but only 2 were found")));
-    restrict_to(machine, {{BoundKind::gpus, 0, "--gpus", false, true, {}}});
+    restrict_to(machine, {{BoundKind::gpus, 0, "--gpus", BoundOf::process, true, {}}});
     EXPECT_THAT(machine.gpus.names, IsEmpty());
 }
 
@@ -246,7 +247,7 @@ TEST(Restrict, OfTheGpusThatAreKeptAUuidThatNobodyHasIsTold) {
         Machine machine = two_packages();
         machine.gpus = {{"GPU-bbbb", "GPU-cccc"}, "CUDA_VISIBLE_DEVICES", {{}, {}}, "CUDA_VISIBLE_DEVICES"};
         machine.gpus.uuids_told = told;
-        restrict_to(machine, {{BoundKind::gpus, 1, "SLURM_JOB_GPUS", true, false, {}}});
+        restrict_to(machine, {{BoundKind::gpus, 1, "SLURM_JOB_GPUS", BoundOf::node, false, {}}});
         EXPECT_THAT(machine.gpus.names, ElementsAre("GPU-bbbb"));
         EXPECT_THAT(machine.remarks, SizeIs(told ? 1 : 0));
     }

@@ -131,9 +131,9 @@ TEST(Divide, ABindingToOneCoreOfManyIsWarnedAbout) {
     EXPECT_THAT(warnings(machine(node, mask_of(0, 32)), 1),
                 IsEmpty());  // a quarter of a node, as a job may have
     Machine of_job = machine(node, mask_of(0, 2));
-    restrict_to(of_job, {{BoundKind::cores, 16, "SLURM_CPUS_ON_NODE", true, false, {}}});
+    restrict_to(of_job, {{BoundKind::cores, 16, "SLURM_CPUS_ON_NODE", BoundOf::node, false, {}}});
     EXPECT_THAT(warnings(of_job, 1), ElementsAre(HasSubstr("uses 1 of 16 cores")));
-    restrict_to(of_job, {{BoundKind::cores, 1, "SLURM_CPUS_ON_NODE", true, false, {}}});
+    restrict_to(of_job, {{BoundKind::cores, 1, "SLURM_CPUS_ON_NODE", BoundOf::node, false, {}}});
     EXPECT_THAT(warnings(of_job, 1), IsEmpty()) << "it asked for no more";
     EXPECT_THAT(warnings(machine("package:1 core:2 pu:1", mask_of(0, 2)), 4),
                 ElementsAre(HasSubstr("4 ranks share 2 cores")));

@@ -99,7 +99,7 @@ class Watching : public testing::Test {
     const Folder folder;
     std::deque<RunningTask> tasks;
     RunningTasks running;
-    Leftovers leftovers{running, false};
+    Leftovers leftovers{running};
     Limits limits{running, leftovers};
     process::Poller poller;
     OomCounter oom;

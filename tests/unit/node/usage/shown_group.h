@@ -18,7 +18,8 @@ struct ShownGroup {
         std::ofstream(folder / ("task/" + std::string(file))) << text;
     }
     const wq::test::Folder folder;
-    std::unique_ptr<TaskGroup> owned = std::make_unique<TaskGroup>(folder / "task", true);
+    static constexpr bool has_memory = true;
+    std::unique_ptr<TaskGroup> owned = std::make_unique<TaskGroup>(folder / "task", has_memory);
     TaskGroup& group = *owned;  // whoever owns it
 };
 

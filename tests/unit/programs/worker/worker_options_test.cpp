@@ -188,9 +188,8 @@ TEST(WorkerResources, AreWhatIsThereUnlessTheyAreSaid) {
 }
 
 TEST(WorkerResources, TheBatchSystemsShareCountsUnlessAnOptionSaysElse) {
-    const node::machine::Bounds batch{
-        {node::machine::BoundKind::cores, 2, "SLURM_CPUS_PER_TASK", false, false, {}},
-        {node::machine::BoundKind::disk, 100, "_CONDOR_MACHINE_AD Disk", false, false, {}}};
+    const node::machine::Bounds batch{{node::machine::BoundKind::cores, 2, "SLURM_CPUS_PER_TASK"},
+                                      {node::machine::BoundKind::disk, 100, "_CONDOR_MACHINE_AD Disk"}};
     const WorkerResources share = worker_resources(machine(), 500, {}, batch);
     EXPECT_EQ(share.offers, (engine::model::Resources{2, 4000, 100, 0}));
     EXPECT_EQ(share.slice.bind, node::machine::Binding::none);

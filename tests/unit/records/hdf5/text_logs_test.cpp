@@ -196,9 +196,9 @@ TEST(Transactions, TellWhatWasMeasuredAndWhichLimitsWereExceeded) {
                 HasSubstr(R"(RETRIEVED RESOURCE_EXHAUSTION 9 {"disk":[1000,"MB"]} {"cores":[1.25,"cores"],)"
                           R"("cores_avg":[0.666,"cores"],)"));
     EXPECT_THAT(out, HasSubstr(R"("memory":[150,"MB"],"disk":[1200,"MB"],)"));
-    EXPECT_EQ(journal::task_running_text(TaskId(1), "n", {1, 800, 0, 0}, true),
+    EXPECT_EQ(journal::task_running_text(TaskId(1), "n", {1, 800, 0, 0}, engine::model::Try::at_maximum),
               R"(TASK 2 RUNNING n MAX_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[0,"MB"]})");
-    EXPECT_THAT(journal::task_waiting_text({1, 2}, "a", {1, 800, 0, 0}, true),
+    EXPECT_THAT(journal::task_waiting_text({1, 2}, "a", {1, 800, 0, 0}, engine::model::Try::at_maximum),
                 HasSubstr(" WAITING a MAX_RESOURCES {"));
 }
 

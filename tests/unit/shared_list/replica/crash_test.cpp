@@ -35,7 +35,8 @@ struct LocalWorker {
             const shared_list::text::MarkedLine& line = list.list().line(running);
             taker->add_end({running, id, line.tries.back().begun, {}, TryEnd::ok, 0, line.command});
         }
-        const auto next = taker->step(true);
+        constexpr bool may_begin = true;
+        const auto next = taker->step(may_begin);
         if (!next) return "error";
         running = *next ? (*next)->number : 0;
         return running ? list.list().line(running).command : "";

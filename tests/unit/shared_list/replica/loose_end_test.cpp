@@ -47,7 +47,8 @@ struct TimedWorker {
         if (!taker && !join()) return "error";
         if (!begun.empty()) taker->add_end({list.place(id), id, begun, {}, TryEnd::ok, 0, command});
         begun.clear();
-        const auto next = taker->step(true);
+        constexpr bool may_begin = true;
+        const auto next = taker->step(may_begin);
         if (!next) return "error";
         if (!*next) return "";
         begun = list.list().line((*next)->number).tries.back().begun;

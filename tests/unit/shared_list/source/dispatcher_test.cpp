@@ -42,7 +42,8 @@ class Dispatching : public ::testing::Test {
 
     // The orders of a turn: "0: echo a", "0! export ..."; "- 3": ticket 3 is forgotten.
     std::vector<std::string> turn(const std::vector<Event>& events = {}) {
-        last_ = dispatcher_->run_turn(events);
+        constexpr bool gives = true;
+        last_ = dispatcher_->run_turn(events, gives);
         std::vector<std::string> texts;
         for (const Order& order : last_.orders) {
             if (const auto* environment = std::get_if<RunEnvironment>(&order)) {
@@ -336,7 +337,8 @@ TEST_F(Dispatching, BeginsNothingWhileTheRunStops) {
     lists["tasks.sh"].file = "a\nb\n";
     make();
     turn({joined(0)});
-    const Turn last = dispatcher_->run_turn({ended(0)}, false);
+    constexpr bool gives = false;
+    const Turn last = dispatcher_->run_turn({ended(0)}, gives);
     EXPECT_TRUE(last.orders.empty());
     EXPECT_FALSE(last.over);
     EXPECT_NE(text().find("#a # worker 0 # (T ... T) #ok\nb\n"), std::string::npos) << text();

@@ -256,8 +256,9 @@ TEST_F(FeedSeal, OneMateDrawsForTheNode) {
         EXPECT_EQ(takers[n]->take_now({}), std::nullopt);
     }
     // 1000 / (4 takers * 8) = 31 for each of three; of the rest, 28 for the other alone.
-    counters[0].after = [&] { takers[1]->flush(*lines[1], false, {}); };
-    takers[0]->flush(*lines[0], false, {});
+    constexpr bool commits_due = false;
+    counters[0].after = [&] { takers[1]->flush(*lines[1], commits_due, {}); };
+    takers[0]->flush(*lines[0], commits_due, {});
     EXPECT_EQ(takers[0]->take_now({}), 1000U);
     EXPECT_EQ(takers[1]->take_now({}), 1093U);
     EXPECT_EQ(values_[5 % values_.size()] & 0xffffU, 93U + 31U);
