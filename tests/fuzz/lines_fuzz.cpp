@@ -61,7 +61,7 @@ LineIndex indexed(const SourceFile& file, std::uint64_t parts, std::size_t place
         require(part.ok(), "a part is indexed");
         found.push_back(*part);
         wq::ByteWriter out;
-        put(out, 0, *part);
+        write_part(out, 0, *part);
         of_ranks.push_back(out.take());
     }
     auto told = parts_in(of_ranks, 1);
