@@ -87,7 +87,10 @@ class Scanner {
             scan_.remark = at_;
             return;
         }
-        stack_.empty() ? take_plain() : take(1);
+        if (stack_.empty())
+            take_plain();
+        else
+            take(1);
     }
 
     std::string_view line_;
