@@ -47,6 +47,7 @@ if(why_shared)
   list(JOIN portable_programs " and " programs)
   message(STATUS "${programs} need shared libraries: ${why_shared}")
 else()
+  # A library, as a program's own sources of C would need parsed headers of C.
   add_library(wq_replaced OBJECT ${replaced})
   foreach(program IN LISTS portable_programs)
     set_target_properties(${program} PROPERTIES WQ_PORTABLE ON)

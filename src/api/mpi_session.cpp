@@ -340,7 +340,7 @@ int MpiSession::serve() {
 
 namespace detail {
 
-// Workers of an executor are forked by the launcher's zygote, which is older than MPI.
+// The zygote of an executor is forked by the launcher's, which is older than MPI.
 JobExecutorCore::JobExecutorCore(MpiSession& session, JobFunction function, int nb_workers,
                                  const JobExecutorOptions& options) {
     functions::pool::check_options(nb_workers, options);

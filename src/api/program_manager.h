@@ -54,7 +54,7 @@ class FirstWorkerNotice {
                                         const std::function<void(const std::string&)>& say);
 
   private:
-    std::string how_;  // "": it was said, or is not needed any more
+    std::string how_;  // "": it was printed, or is not needed any more
     std::optional<Instant> waits_since_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <utility>
 
 namespace wq {
 
@@ -37,6 +38,10 @@ void ByteWriter::raw(std::string_view value) {
 void ByteWriter::blob(std::string_view value) {
     u64(value.size());
     raw(value);
+}
+
+std::string ByteWriter::take() {
+    return std::exchange(bytes_, {});
 }
 
 std::uint8_t ByteReader::u8() {

@@ -24,12 +24,7 @@ class ByteWriter {
 
     std::size_t size() const { return bytes_.size(); }
     const std::string& bytes() const { return bytes_; }
-    // Leaves the writer empty. By swap(): g++ 12 takes what std::exchange() moves for an overflow (its bug 105651).
-    std::string take() {
-        std::string taken;
-        taken.swap(bytes_);
-        return taken;
-    }
+    std::string take();  // leaves the writer empty
 
   private:
     std::string bytes_;

@@ -13,10 +13,10 @@ void ActionPerformer::perform(std::vector<engine::model::Action>& actions, engin
         const bool lease = std::holds_alternative<engine::model::Lease>(action);
         if (lease && !sending_since) sending_since = clock_();
         if (!lease && sending_since)
-            to_.times.sent(clock_() - *std::exchange(sending_since, {}), ManagerTimes::Carried::tasks);
+            to_.times.sent(clock_() - *std::exchange(sending_since, {}), ManagerTimes::Carried::work);
         std::visit([&](auto& known) { act_on(known, now); }, action);
     }
-    if (sending_since) to_.times.sent(clock_() - *sending_since, ManagerTimes::Carried::tasks);
+    if (sending_since) to_.times.sent(clock_() - *sending_since, ManagerTimes::Carried::work);
 }
 
 // ---- tasks ----

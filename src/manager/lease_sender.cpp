@@ -88,7 +88,7 @@ void LeaseSender::send(Link& link, const engine::model::Lease& action, net::mess
     }
     links_.send_message(link, std::move(lease));
     records_.dispatched({action.task, action.attempt, action.category, action.give, action.submitted_us,
-                         now.wall, records_.tried(action.task)},
+                         now.wall, records_.try_of(action.task)},
                         link.address);
 }
 

@@ -119,7 +119,7 @@ bool Manager::take(LinkKey key, const net::frames::Arrival& arrival, std::size_t
     const Duration sent = times_.sending() - sent_before;  // dispatched in response
     using Carried = ManagerTimes::Carried;
     times_.received(clock() - before - sent,
-                    heard == WorkerMessages::Heard::results ? Carried::results : Carried::neither);
+                    heard == WorkerMessages::Heard::results ? Carried::work : Carried::upkeep);
     says_more = heard != WorkerMessages::Heard::beat;
     Link* const still_there = links_.find(key);
     if (still_there == nullptr) return true;
@@ -224,7 +224,7 @@ void Manager::flush() {
     if (!links_.has_unsent()) return;
     const Instant before = clock();
     const bool tasks = links_.flush();
-    times_.sent(clock() - before, tasks ? ManagerTimes::Carried::tasks : ManagerTimes::Carried::neither);
+    times_.sent(clock() - before, tasks ? ManagerTimes::Carried::work : ManagerTimes::Carried::upkeep);
 }
 
 void Manager::dismiss_all(const std::string& why, engine::model::Now now) {

@@ -29,13 +29,13 @@ double tasks_kept_busy(double wall_us, double busy_us) {
 }  // namespace
 
 void ManagerTimes::sent(Duration took, Carried carried) {
-    const bool tasks = carried == Carried::tasks;
+    const bool tasks = carried == Carried::work;
     (tasks ? send_ : status_) += took;
     had_tasks_ = had_tasks_ || tasks;
 }
 
 void ManagerTimes::received(Duration took, Carried carried) {
-    (carried == Carried::results ? receive_ : status_) += took;
+    (carried == Carried::work ? receive_ : status_) += took;
 }
 
 void ManagerTimes::ended(std::uint64_t count, std::uint64_t succeeded, std::int64_t wall_us,

@@ -17,10 +17,10 @@ namespace wq::manager {
 
 class ManagerTimes {
   public:
-    enum class Carried : std::uint8_t { tasks, results, neither };
-    void sent(Duration took, Carried carried);      // messages
-    void received(Duration took, Carried carried);  // messages
-    Duration sending() const { return send_; }      // tasks, so far
+    enum class Carried : std::uint8_t { work, upkeep };  // work: tasks or results
+    void sent(Duration took, Carried carried);           // messages
+    void received(Duration took, Carried carried);       // messages
+    Duration sending() const { return send_; }           // tasks, so far
     // Attempts that ended with a result, `succeeded` of them well: `wall_us` is their sum, `given` the
     // allocation of each.
     void ended(std::uint64_t count, std::uint64_t succeeded, std::int64_t wall_us,

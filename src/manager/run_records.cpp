@@ -99,10 +99,10 @@ void RunRecords::waiting(TaskId task, CategoryId category, WallMicros when, engi
 
 void RunRecords::requeued(const engine::model::LeaseRequeued& action, engine::model::Now now) {
     if (recorder_.wants_beginning(action.task))
-        waiting(action.task, action.category, now.wall, tried(action.task));
+        waiting(action.task, action.category, now.wall, try_of(action.task));
 }
 
-engine::model::Try RunRecords::tried(TaskId task) const {
+engine::model::Try RunRecords::try_of(TaskId task) const {
     const engine::model::Ledger& ledger = router_.reactor().ledger();
     return ledger.shape(ledger.shape_of(task)).at_maximum ? engine::model::Try::at_maximum
                                                           : engine::model::Try::first;
@@ -151,7 +151,8 @@ void RunRecords::ended(engine::model::AttemptEnded& action, const Link* link, At
     if (record.final && longest > options_.output_limit) ++outputs_truncated_;
     ++ended_;
     recorder_.task(std::move(recorded));
-    if (!action.final && !action.goes_on) waiting(action.task, action.category, now.wall, tried(action.task));
+    if (!action.final && !action.goes_on)
+        waiting(action.task, action.category, now.wall, try_of(action.task));
 }
 
 void RunRecords::ended(engine::model::RangeEnded& action, engine::model::Now now) {

@@ -75,7 +75,7 @@ class RunRecords {
     void cancelled(const engine::model::Cancelled& action, engine::model::Now now);
     void skipped(engine::model::Skipped& action, engine::model::Now now);
     void transferred(const files::transfers::Transfer& transfer, engine::model::Now now);
-    engine::model::Try tried(TaskId task) const;  // the task has not ended
+    engine::model::Try try_of(TaskId task) const;  // the task has not ended
 
     void finished() { recorder_.write_at_once(); }  // the run ends when all is written
 

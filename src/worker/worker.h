@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <concepts>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

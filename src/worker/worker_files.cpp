@@ -113,7 +113,8 @@ void WorkerFiles::go_on(const TaskPointer& task) {
             task->next_input = now.placed.next;
             const files::trees::Trouble& trouble = now.placed.trouble;
             if (now.placed.more) return go_on(task);
-            if (!now.able || now.gone) return unable(task, trouble->what, now.gone);
+            if (!now.able || now.gone)
+                return unable(task, trouble->what, now.gone ? Folder::gone : Folder::there);
             if (trouble) return fail(task, *trouble);
             if (task->next_input < task->files->inputs.size()) return bring(task);
             task->state = Task::State::running;
@@ -147,7 +148,7 @@ void WorkerFiles::fetch(const TaskPointer& task, Neighbour neighbour) {
 void WorkerFiles::want(const Task& task, Neighbour neighbour) {
     send_(net::messages::WantInput{
         task.lease.task, task.lease.attempt, static_cast<std::uint32_t>(task.next_input),
-        task.consumed + net::messages::input_window, task.stream, neighbour == Neighbour::had_it_not});
+        task.consumed + net::messages::input_window, task.stream, neighbour == Neighbour::lacks_it});
 }
 
 void WorkerFiles::on(net::messages::InputPart message) {
@@ -174,7 +175,7 @@ void WorkerFiles::on(net::messages::InputPart message) {
         },
         [this, task, stream, last, size = bytes->size()](const Taken& taken) {
             if (task->stream != stream) return;
-            if (taken.gone) return unable(task, taken.trouble->what, taken.gone);
+            if (taken.gone) return unable(task, taken.trouble->what, Folder::gone);
             if (taken.again) return fetch(task);
             if (taken.trouble) return fail(task, *taken.trouble);
             task->consumed += size;
@@ -217,7 +218,7 @@ void WorkerFiles::copy(const TaskPointer& task) {
             if (!trouble) return came(task);
             // Otherwise the manager would name the same place again, and there would again be no room.
             if (copied.hopeless) return fail(task, *trouble);
-            fetch(task, is_full(trouble) ? Neighbour::not_asked : Neighbour::had_it_not);
+            fetch(task, is_full(trouble) ? Neighbour::may_have_it : Neighbour::lacks_it);
         });
 }
 
@@ -242,8 +243,8 @@ void WorkerFiles::brought(const TaskPointer& task) {
         if (!other->dropped) go_on(other);
 }
 
-void WorkerFiles::unable(const TaskPointer& task, const std::string& why, bool folder_gone) {
-    events_.push_back(Unable{task->key(), why, folder_gone});
+void WorkerFiles::unable(const TaskPointer& task, const std::string& why, Folder folder) {
+    events_.push_back(Unable{task->key(), why, folder == Folder::gone});
     forget(task);
 }
 

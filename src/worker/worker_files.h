@@ -100,12 +100,13 @@ class WorkerFiles {
     void make(const TaskPointer& task);
     void take_made(const TaskPointer& task);
     void fail_with(const TaskPointer& maker, const node::launcher::TaskEnded& end);
-    enum class Neighbour : std::uint8_t { not_asked, had_it_not };
-    void fetch(const TaskPointer& task, Neighbour neighbour = Neighbour::not_asked);
-    void want(const Task& task, Neighbour neighbour = Neighbour::not_asked);
+    enum class Neighbour : std::uint8_t { may_have_it, lacks_it };  // where InputIsAt said
+    void fetch(const TaskPointer& task, Neighbour neighbour = Neighbour::may_have_it);
+    void want(const Task& task, Neighbour neighbour = Neighbour::may_have_it);
     void copy(const TaskPointer& task);
     void came(const TaskPointer& task);
-    void unable(const TaskPointer& task, const std::string& why, bool folder_gone);
+    enum class Folder : std::uint8_t { there, gone };
+    void unable(const TaskPointer& task, const std::string& why, Folder folder);
     void fail(const TaskPointer& task, const files::trees::Problem& problem, int exit_code = -1);
     void fail(const TaskPointer& task, node::launcher::TaskEnded end);
     void send_more(const TaskPointer& task);

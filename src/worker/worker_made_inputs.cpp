@@ -120,7 +120,7 @@ void WorkerFiles::take_made(const TaskPointer& task) {
         },
         [this, task](const Made& made) {
             const auto& [done, trouble] = made.step;
-            if (made.gone) return unable(task, trouble->what, made.gone);
+            if (made.gone) return unable(task, trouble->what, Folder::gone);
             if (trouble) return fail(task, *trouble, not_made);
             if (!done) return take_made(task);
             if (task->input().key.empty()) ++task->next_input;

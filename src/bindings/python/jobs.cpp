@@ -6,6 +6,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -181,10 +182,11 @@ class Packer {
 // Values of Python as batches: what pickle made of them, and their large buffers beside, which go through
 // shared memory. Who gets them sees the buffers where they are.
 
+enum class Buffers : std::uint8_t { kept, given_up };
+
 // `buffers`: objects with the buffer protocol, contiguous. One that lies in memory of new_memory(), or in
 // memory of from_batch() that others see, too, goes as it is. So does all memory of from_batch() if it is
 // given up: nobody here changes it any more. Others are copied. Throws BatchError.
-enum class Buffers : std::uint8_t { kept, given_up };
 Batch to_batch(const py::bytes& pickled, const py::list& buffers, Buffers are) {
     Packer packer(buffers, are == Buffers::given_up);
     return packer.batch(std::string(pickled));

@@ -158,7 +158,8 @@ void set_not_started(Outcome& outcome, std::string reason, int exit_code = exit_
 // return_status in Work Queue's manual: the exit code as in a shell, or the signal, 9 if it was killed for a
 // time or a limit; -1: it never ran.
 int return_status(const Outcome& outcome);
-int return_status_of_call(const Outcome& outcome);  // the same, but a call has no -1
+int return_status_of_call(
+    const Outcome& outcome);  // the same, but that of a call which was not started is its exit code
 
 // The largest number of cores that it kept busy, in thousandths; unsaid: not measured. A task too short to
 // measure (under a second) is counted as if it ran for one second.

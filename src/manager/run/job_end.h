@@ -18,9 +18,10 @@ inline constexpr Duration drain_before_end = std::chrono::seconds(60);
 
 inline constexpr Duration batch_answer_limit = std::chrono::seconds(5);
 
+enum class EndFrom : std::uint8_t { server, environment };
+
 // Starts to ask when the batch job ends. One rank asks the batch system's server; the others use only their
 // environment. Call it before MPI_Init, because it may fork.
-enum class EndFrom : std::uint8_t { server, environment };
 node::machine::BatchEnd ask_for_end(EndFrom from);
 
 // Waits for the answer up to `limit`. Nothing: no batch job, or its end is unknown.

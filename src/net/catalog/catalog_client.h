@@ -32,8 +32,7 @@ Result<CatalogHosts> named_catalog_hosts(const std::string& option, const std::s
 // "HOST:PORT,HOST:PORT", for read_catalog_hosts() and messages.
 std::string to_text(const CatalogHosts& hosts);
 
-// One short conversation with a server: look up its name, connect, write, read until it closes; with a time
-// when it is over.
+// When a conversation with a server is over.
 struct WaitLimit {
     Instant until{};
     int stop = -1;  // once this descriptor is readable, it is over
@@ -43,7 +42,8 @@ struct WaitLimit {
 // interrupted.
 Status wait_for(int descriptor, short events, const WaitLimit& limit, const std::string& what);
 
-// Errors (unreachable) name the host.
+// One short conversation with a server: its name is looked up, the request written, and what it answers read
+// until it closes. Errors (unreachable) name the host.
 Result<std::vector<frames::SocketAddress>> look_up(const frames::HostPort& host, const WaitLimit& limit);
 Result<std::string> converse(const frames::HostPort& host, std::string_view request, std::size_t most_bytes,
                              const WaitLimit& limit);
@@ -54,12 +54,13 @@ class CatalogClient {
     explicit CatalogClient(CatalogHosts hosts, std::size_t most_answer_bytes = std::size_t{64} << 20)
         : hosts_(std::move(hosts)), most_answer_bytes_(most_answer_bytes) {}
 
+    enum class Rounds : std::uint8_t { one, repeated };
+
     // The records for which `where` (a JX expression; empty: all) is true, of the first host that answers:
     // those that failed before come last, each has 5 s; then, unless there is one round, all again, after
     // 1, 2, 4 ... s, until `until`.
     // Call it on a thread that may wait; it returns once the descriptor `stop` is readable. Errors:
     // bad_input: no expression; unreachable: nobody answered in time, with the reason of each; interrupted.
-    enum class Rounds : std::uint8_t { one, repeated };
     Result<std::vector<Json>> query(const std::string& where, Instant until, int stop = -1,
                                     Rounds rounds = Rounds::repeated);
     // When the last answer was made, by its server's clock.

@@ -45,7 +45,8 @@ Result<std::string> RecordTable::update(const FlatRecord& record, const Sender& 
                                                    : own_name;
     std::string key = key_of(record, sender.address, own_name);
     const auto old = by_key_.find(key);
-    if (old != by_key_.end() && sender.way == Way::udp && old->second->second.way == Way::tcp)
+    if (old != by_key_.end() && sender.protocol == Protocol::udp &&
+        old->second->second.protocol == Protocol::tcp)
         return Error{ExitCode::refused, "its last record came by TCP: it is replaced by TCP only"};
     std::vector<FlatRecord::Given> given{{"address", json_of(sender.address)},
                                          {"lastheardfrom", std::to_string(wall / micros_per_second)},
@@ -54,29 +55,29 @@ Result<std::string> RecordTable::update(const FlatRecord& record, const Sender& 
         if (Json value; limits_.believed != INT64_MAX && record.value_of(member, value) &&
                         value.is_number() && is_above(value, limits_.believed))
             given.push_back({member, std::to_string(limits_.believed)});
-    store_record(key, name, record.with(given), sender.way, now + lifetime_of(record, limits_.lifetime));
+    store_record(key, name, record.with(given), sender.protocol, now + lifetime_of(record, limits_.lifetime));
     return key;
 }
 
-void RecordTable::restore(const std::string& key, FlatRecord record, Way way, Instant dies) {
+void RecordTable::restore(const std::string& key, FlatRecord record, Protocol protocol, Instant dies) {
     const std::string name = record.text_of("name");
-    store_record(key, name, std::move(record), way, dies);
+    store_record(key, name, std::move(record), protocol, dies);
 }
 
-void RecordTable::store_record(const std::string& key, const std::string& name, FlatRecord record, Way way,
-                               Instant dies) {
+void RecordTable::store_record(const std::string& key, const std::string& name, FlatRecord record,
+                               Protocol protocol, Instant dies) {
     Place place{without_case(name), key};
     const auto old = by_key_.find(key);
     const bool known = old != by_key_.end();
     if (watcher_ != nullptr && known) watcher_->changed(key, old->second->second.record, record);
     if (watcher_ != nullptr && !known) watcher_->created(key, record);
-    if (known && old->second->second.way == way && old->second->first.name == place.name) {
+    if (known && old->second->second.protocol == protocol && old->second->first.name == place.name) {
         replace(old->second, std::move(record), dies);
     } else {
         if (known) erase(old->second);
         Entry entry;
         entry.record = std::move(record);
-        entry.way = way;
+        entry.protocol = protocol;
         entry.dies = dies;
         const std::string address = entry.record.text_of("address");
         insert(std::move(place), address, std::move(entry));
@@ -161,7 +162,8 @@ void RecordTable::name_host(const std::string& address, const std::string& name)
         for (const std::string& key : keys) {
             const Entry* const entry = find(key);
             if (entry == nullptr || entry->record.text_of("name") == name) continue;
-            store_record(key, name, entry->record.with({{"name", json_of(name)}}), entry->way, entry->dies);
+            store_record(key, name, entry->record.with({{"name", json_of(name)}}), entry->protocol,
+                         entry->dies);
         }
     }
 }

@@ -2,7 +2,8 @@
 //
 // Anyone may send records, and by UDP in anyone's name. So records that came by TCP, whose sender has
 // answered from its address, are replaced by TCP only, and of the memory each of the two ways is sure of its
-// half. A way that takes more, when all is used, loses the oldest record of the address that has most of it.
+// half. A protocol that takes more, when all is used, loses the oldest record of the address that has most of
+// it.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +30,12 @@ struct TableLimits {
     std::int64_t believed = INT64_MAX;  // `total` and `avail` above it become it
 };
 
-enum class Way : std::uint8_t { tcp, udp };  // that a record came
+enum class Protocol : std::uint8_t { tcp, udp };  // that a record came
 
 struct Sender {
     std::string address;  // "10.0.0.7"
     std::string name;     // of its host; empty: unknown, then the record's own name holds
-    Way way = Way::tcp;
+    Protocol protocol = Protocol::tcp;
 };
 
 // Is told of each change, before it is over.
@@ -62,13 +63,13 @@ class RecordTable {
     };
     struct Entry;
     using Order = std::pmr::map<Place, Entry>;
-    struct Group {  // the records of one address that came by one way
+    struct Group {  // the records of one address that came by one protocol
         std::size_t bytes = 0;
         std::list<Order::iterator> by_age;  // of their last updates, oldest first
     };
     struct Entry {
         FlatRecord record;
-        Way way = Way::tcp;
+        Protocol protocol = Protocol::tcp;
         Instant dies{};
         // Of the table.
         std::size_t bytes = 0;
@@ -83,7 +84,7 @@ class RecordTable {
     Result<std::string> update(const FlatRecord& record, const Sender& sender, Instant now, WallMicros wall);
 
     // Adds a record as a table had it before, or replaces the one of this key.
-    void restore(const std::string& key, FlatRecord record, Way way, Instant dies);
+    void restore(const std::string& key, FlatRecord record, Protocol protocol, Instant dies);
     void remove(const std::string& key);
 
     // All records of this address are of the host `name`.
@@ -103,13 +104,13 @@ class RecordTable {
     const Entry* find(const std::string& key) const;
 
   private:
-    struct Pool {  // of one way
+    struct Pool {  // of one protocol
         std::size_t bytes = 0;
         std::unordered_map<std::string, Group> groups;                 // by address
         std::set<std::pair<std::size_t, const std::string*>> largest;  // and addresses
     };
-    Pool& pool_of(const Entry& entry) { return pools_[entry.way == Way::udp ? 1 : 0]; }
-    void store_record(const std::string& key, const std::string& name, FlatRecord record, Way way,
+    Pool& pool_of(const Entry& entry) { return pools_[entry.protocol == Protocol::udp ? 1 : 0]; }
+    void store_record(const std::string& key, const std::string& name, FlatRecord record, Protocol protocol,
                       Instant dies);
     void insert(Place place, const std::string& address, Entry entry);
     void replace(Order::iterator at, FlatRecord record, Instant dies);

@@ -108,8 +108,8 @@ struct CatalogServer::State {
           facts{settings.name, settings.version, wall_now},
           query_room{turns, query_guests, settings.guests,
                      [this](const HttpRequest& request) { return answer(request); }},
-          take([this](std::string_view bytes, const std::string& address, catalog::Way way) {
-              update(bytes, address, way);
+          take([this](std::string_view bytes, const std::string& address, catalog::Protocol protocol) {
+              update(bytes, address, protocol);
           }),
           names([this](const std::string& address, const std::string& name) {
               asio::post(context, [this, address, name] { table.name_host(address, name); });
@@ -163,12 +163,12 @@ struct CatalogServer::State {
         return {answer_to(request, table, facts), {}};
     }
 
-    void update(std::string_view bytes, const std::string& address, catalog::Way way) {
+    void update(std::string_view bytes, const std::string& address, catalog::Protocol protocol) {
         auto record = catalog::read_update(bytes);
         if (!record) return refuse(address, record.error());
         const Instant now = instant_now();
         const auto taken =
-            table.update(*record, {address, names.name_of(address, now), way}, now, wall_now());
+            table.update(*record, {address, names.name_of(address, now), protocol}, now, wall_now());
         if (!taken) refuse(address, taken.error());
     }
     // One line a minute at most: senders are strangers.

@@ -101,7 +101,7 @@ Answer HistoryAnswers::then(std::int64_t time, HttpRequest request) {
         thread_.post([this, past, time, request, give]() -> BackgroundThread::Then {
             const HistoryState state = history_at(files_, time, limits_.bytes);
             for (const auto& [key, record] : state.records())
-                past->table.restore(key, record, catalog::Way::tcp, Instant::max());
+                past->table.restore(key, record, catalog::Protocol::tcp, Instant::max());
             return [this, past, time, request, give] {
                 ServerFacts facts = facts_;
                 facts.wall = [time] { return time * micros_per_second; };

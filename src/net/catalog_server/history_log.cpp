@@ -249,7 +249,7 @@ std::string text_within_lines(const FlatRecord& record) {
 
 struct Heard {
     std::int64_t seconds = 0;
-    catalog::Way way = catalog::Way::udp;
+    catalog::Protocol protocol = catalog::Protocol::udp;
 };
 
 std::unordered_map<std::string, Heard> read_heard(Descriptor file) {
@@ -261,7 +261,7 @@ std::unordered_map<std::string, Heard> read_heard(Descriptor file) {
         if (!seconds || line.size() < 6 || (!line.starts_with(" tcp ") && !line.starts_with(" udp ")))
             continue;
         all[frames::percent_decoded(line.substr(5))] = {
-            *seconds, line[1] == 'u' ? catalog::Way::udp : catalog::Way::tcp};
+            *seconds, line[1] == 'u' ? catalog::Protocol::udp : catalog::Protocol::tcp};
     }
     return all;
 }
@@ -330,13 +330,13 @@ void HistoryLog::restore(catalog::TableLimits of_table, Instant now) {
     day_ = day_of(latest_);
     const bool goes_on = !days.empty() && days.back() == day_;
     for (const auto& [key, record] : state.records()) {
-        Heard last{record.integer_of("lastheardfrom"), catalog::Way::udp};
+        Heard last{record.integer_of("lastheardfrom"), catalog::Protocol::udp};
         if (const auto found = heard.find(key); found != heard.end())
-            last = {std::max(last.seconds, found->second.seconds), found->second.way};
+            last = {std::max(last.seconds, found->second.seconds), found->second.protocol};
         const std::int64_t age = std::max<std::int64_t>(0, latest_ - last.seconds);
         const Duration lifetime = catalog::lifetime_of(record, of_table.lifetime);
         if (age >= std::chrono::duration_cast<std::chrono::seconds>(lifetime).count()) continue;
-        table_.restore(key, record.with({{"lastheardfrom", std::to_string(last.seconds)}}), last.way,
+        table_.restore(key, record.with({{"lastheardfrom", std::to_string(last.seconds)}}), last.protocol,
                        now + lifetime - std::chrono::seconds(age));
     }
     if (!goes_on) {
@@ -353,8 +353,8 @@ void HistoryLog::restore(catalog::TableLimits of_table, Instant now) {
 
 void HistoryLog::line(std::string_view text) {
     if (text.empty()) return;
-    if (seconds() != told_time_) lines_ += "T " + std::to_string(latest_) + "\n";
-    told_time_ = latest_;
+    if (seconds() != written_time_) lines_ += "T " + std::to_string(latest_) + "\n";
+    written_time_ = latest_;
     lines_ += text;
     if (lines_.size() >= flushed_at) flush();
 }
@@ -451,7 +451,7 @@ void HistoryLog::begin_checkpoint(Instant now) {
     leaves_out_ = false;
     checkpoints_ = checkpoint_first_ = true;
     checkpoint_at_.reset();
-    told_time_ = tail_bytes_ = 0;
+    written_time_ = tail_bytes_ = 0;
     open_log();
     post(
         [writer = writer_, &files = files_] {
@@ -508,7 +508,8 @@ void HistoryLog::write_heard(Instant now) {
     std::string text;
     for (auto at = table_.behind(nullptr); at != table_.end(); ++at)
         text += std::to_string(at->second.record.integer_of("lastheardfrom")) +
-                (at->second.way == catalog::Way::udp ? " udp " : " tcp ") + word_of_key(at->first.key) + "\n";
+                (at->second.protocol == catalog::Protocol::udp ? " udp " : " tcp ") +
+                word_of_key(at->first.key) + "\n";
     const std::size_t bytes = text.size() + 1;
     post([&files = files_, text = std::move(text)] { return files.replace_heard(text) ? 0 : errno; }, bytes);
 }

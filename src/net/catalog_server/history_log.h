@@ -116,8 +116,8 @@ class HistoryLog final : public catalog::TableWatcher {
     std::string lines_;
     std::size_t waiting_ = 0;
     Clock wall_;
-    std::int64_t latest_ = 0;     // s since 1970: it never goes back
-    std::int64_t told_time_ = 0;  // in the log
+    std::int64_t latest_ = 0;        // s since 1970: it never goes back
+    std::int64_t written_time_ = 0;  // in the log
     Day day_{};
     std::int64_t day_bytes_ = 0;   // of its log
     std::int64_t tail_bytes_ = 0;  // of these, newer than the begin of the last checkpoint

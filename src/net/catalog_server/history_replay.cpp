@@ -234,7 +234,7 @@ void HistoryStream::begin(std::string& out) {
     state_.emplace(history_at(files_, begin_, most_bytes_));
     at_ = state_->records().begin();
     out += "T " + std::to_string(begin_) + "\n";
-    told_time_ = begin_;
+    written_time_ = begin_;
     days_ = files_.days();
     std::erase_if(days_, [&](Day day) { return day < day_of(begin_) || day > day_of(end_); });
     std::ranges::reverse(days_);
@@ -274,8 +274,8 @@ bool HistoryStream::take(std::string_view text, std::string& out) {
     } else if (line.kind == 'D' ? keys_.erase(word) == 0 : !keys_.contains(word)) {
         return true;
     }
-    if (time_ != told_time_) out += "T " + std::to_string(time_) + "\n";
-    told_time_ = time_;
+    if (time_ != written_time_) out += "T " + std::to_string(time_) + "\n";
+    written_time_ = time_;
     out.append(text).push_back('\n');
     return true;
 }

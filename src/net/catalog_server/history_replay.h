@@ -97,7 +97,7 @@ class HistoryStream {
     HistoryState::Records::const_iterator at_;
     std::vector<Day> days_;
     std::optional<LineReader> reader_;
-    std::int64_t time_ = 0, told_time_ = 0;
+    std::int64_t time_ = 0, written_time_ = 0;
     std::unordered_set<std::string> keys_;  // as words
     bool begun_ = false;
 };

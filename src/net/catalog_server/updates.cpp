@@ -58,7 +58,7 @@ class UpdateReader final : public Guest, public std::enable_shared_from_this<Upd
     void read() {
         const Progress progress = read_update(socket_.native_handle(), text_);
         if (progress == Progress::waits) return go_on();
-        if (progress == Progress::complete && !text_.empty()) take_(text_, address, catalog::Way::tcp);
+        if (progress == Progress::complete && !text_.empty()) take_(text_, address, catalog::Protocol::tcp);
         guests_.remove(*this);
         leave();
     }
@@ -75,7 +75,7 @@ void read_update_from(Door::Arrival arrival, boost::asio::io_context& context, G
                       const GuestLimits& limits, const TakeUpdate& take) {
     std::string text;
     const Progress progress = read_update(arrival.socket.get(), text);
-    if (progress == Progress::complete && !text.empty()) take(text, arrival.address, catalog::Way::tcp);
+    if (progress == Progress::complete && !text.empty()) take(text, arrival.address, catalog::Protocol::tcp);
     if (progress != Progress::waits) return;
     const std::string address = arrival.address;
     const auto reader =
@@ -125,7 +125,7 @@ void DatagramReader::read(udp::socket& socket) {
     for (std::size_t at = 0; at < static_cast<std::size_t>(std::max(count, 0)); ++at) {
         buffers_->peers[at].bytes = buffers_->messages[at].msg_hdr.msg_namelen;
         take_({buffers_->bytes[at].data(), buffers_->messages[at].msg_len},
-              frames::host_of(buffers_->peers[at]), catalog::Way::udp);
+              frames::host_of(buffers_->peers[at]), catalog::Protocol::udp);
     }
     wait(socket);
 }

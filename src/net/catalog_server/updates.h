@@ -17,7 +17,8 @@
 namespace wq::net::catalog_server {
 
 // The bytes of an update from this address.
-using TakeUpdate = std::function<void(std::string_view bytes, const std::string& address, catalog::Way way)>;
+using TakeUpdate =
+    std::function<void(std::string_view bytes, const std::string& address, catalog::Protocol protocol)>;
 
 // Datagrams. They come as fast as strangers like: of each turn they get a part, and the kernel drops the
 // rest.

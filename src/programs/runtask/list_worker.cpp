@@ -106,7 +106,8 @@ Status Worker::serve(Instant now) {
         if (!joined && joined.error().code != ExitCode::unreachable) end_.fail(joined.error());
         if (!joined || !member_->joined()) return joined;
     }
-    const auto look = looks_.is_due(now) ? Membership::LookAtOthers::now : Membership::LookAtOthers::if_due;
+    const auto look =
+        looks_.is_due(now) ? Membership::LookAtOthers::always : Membership::LookAtOthers::if_due;
     // What others do may let a line begin that waits for theirs.
     looks_.peek(now, between_peeks, [this] { return member_->state(); });
     if (outage_.is_on()) {

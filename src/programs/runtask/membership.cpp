@@ -56,7 +56,7 @@ Status Membership::keep(Instant now, LookAtOthers look) {
         // Others may have released a line that runs.
         if (auto fresh = list_.refresh(); !fresh) return fresh;
     }
-    if (look == LookAtOthers::now || now >= next_look()) {
+    if (look == LookAtOthers::always || now >= next_look()) {
         if (auto looked = others_.find_lost({*id_}); !looked) return looked;
     }
     const auto due = list_.unsettled();

@@ -1,6 +1,7 @@
 // A worker's place in one list: it joins, gives signs of life, looks after other workers, and leaves.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,8 +38,8 @@ class Membership {
     shared_list::replica::SharedList& list() { return list_; }
     shared_list::replica::LineTaker& lines() { return *lines_; }  // of one that has joined
 
+    enum class LookAtOthers : std::uint8_t { if_due, always };
     // Does what is due: a sign of life, the release of lines of lost workers, the rewriting of the list.
-    enum class LookAtOthers : std::uint8_t { if_due, now };
     Status keep(Instant now, LookAtOthers look);
     Instant next(Instant now) const;                                // when something is due
     std::optional<std::string> state() { return store_->state(); }  // of the list, see ListStore

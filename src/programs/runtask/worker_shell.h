@@ -37,7 +37,7 @@ class LineProcesses {
   public:
     virtual ~LineProcesses() = default;
     virtual bool runs() const = 0;  // the line itself, not only what it left behind
-    // gentle: a signal for the subshell of which its shell does not speak, if it has one.
+    // gentle: a signal whose victim the shell does not report; lines in the background are killed.
     enum class Signal : std::uint8_t { gentle, kill };
     virtual void kill(Signal signal) const = 0;
 };

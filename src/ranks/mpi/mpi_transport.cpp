@@ -59,7 +59,7 @@ class MpiSettlement {
     MpiSettlement& operator=(const MpiSettlement&) = delete;
 
     // Gives MPI one round of progress. The functions below are valid once it returns true.
-    bool all_told();
+    bool all_reported();
     bool all_well() const;
     std::int64_t sent_by(std::size_t rank) const;  // to this rank
 
@@ -89,7 +89,7 @@ MpiSettlement::~MpiSettlement() {
     [[maybe_unused]] Exchange* left_behind = exchange_.release();
 }
 
-bool MpiSettlement::all_told() {
+bool MpiSettlement::all_reported() {
     if (exchange_->request == MPI_REQUEST_NULL) return true;
     int done = 0;
     return MPI_Test(&exchange_->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
@@ -173,7 +173,7 @@ class Ranks final : public MpiTransport {
             settlement_ = std::make_unique<MpiSettlement>(communicator_.comm, sender_.fragments_by_rank(),
                                                           settles_well_);
         }
-        if (!settlement_->all_told()) return std::nullopt;
+        if (!settlement_->all_reported()) return std::nullopt;
         if (!settlement_->all_well() || !settles_well_) return false;
         if (!sender_.idle() || !all_received()) return std::nullopt;
         communicator_.is_settled = true;

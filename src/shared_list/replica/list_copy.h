@@ -90,9 +90,10 @@ Error is_being_written(const std::string& name);
 // Error bad_input: there is no list.
 Result<text::Document> view(store::ListStore& store);
 
+enum class LogPart : std::uint8_t { all, unwritten };
+
 // What workers did that a file may lack which no worker wrote: all that the log has if an editor may have
 // read the list before that, because workers live; else only what was never written to the list.
-enum class LogPart : std::uint8_t { all, unwritten };
 Result<text::History> history(store::ListStore& store, const RecordLog& log, const store::Answer& answer,
                               LogPart part);
 // Edits for lines that were appended to old files. Lines that the log has already are left out: their worker

@@ -101,10 +101,10 @@ class Dispatcher {
   public:
     explicit Dispatcher(DispatcherOptions options) : options_(std::move(options)) {}
 
-    // Takes events, and gives lines to seats with room. Not `gives`: the run stops, what runs may end.
+    // Handles events, and gives lines to seats with room. Not `gives`: the run stops, what runs may end.
     Turn run_turn(const std::vector<Event>& events, bool gives);
 
-    // Takes events of the end of a run, and gives nothing.
+    // Handles events of the end of a run, and gives nothing.
     void handle_events(const std::vector<Event>& events);
     // The run ends: lines that still run are `#lost`, and signs are removed.
     Status close();

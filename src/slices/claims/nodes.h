@@ -75,7 +75,7 @@ enum class Parting : std::uint8_t { left, lost };  // of a taker
 // The giver's side of what is sealed: a long range of positions that takers draw by themselves, through the
 // counter in rank 0's memory (ranks/tickets/sealed_batch.h), and tell afterwards.
 //
-// When a taker is lost, nobody knows what it drew and has not told. So the seal is closed: the counter tells
+// When a taker is lost, nobody knows what it drew and has not sent. So the seal is closed: the counter tells
 // how far it was drawn, and the living tell what they drew. What nobody tells was lost. The next seal begins
 // when all have answered: so none that lives draws from it by mistake.
 class Seal {
@@ -205,7 +205,7 @@ class Nodes {
     void use(ranks::tickets::Counters& counters, CarefulCounters::Say say, std::uint32_t batch, Instant now);
     // Answers with `welcome`, and the batch of its node.
     void join(const Address& taker, const Hello& hello, Welcome welcome, Instant now);
-    // If it is lost, it may have drawn what it has not told. What it had is for others.
+    // If it is lost, it may have drawn what it has not sent. What it had is for others.
     void leave(const Address& taker, Parting parting, Instant now);
     void take(const Address& from, const Refill&, Instant now);
     void take(const Address& from, const RefillDone& done, Instant now);
@@ -230,7 +230,7 @@ class Nodes {
     std::uint64_t given_again() const { return given_again_; }
 
   private:
-    struct Filler {  // has been granted these, and has not told what became of them
+    struct Filler {  // has been granted these, and has not sent what became of them
         Address taker;
         Interval positions;
         bool operator==(const Filler&) const = default;

@@ -87,7 +87,7 @@ enum class SliceEnd : std::uint8_t { done, failed };
 class Holdings {
   public:
     Holdings() = default;
-    // `commits`: no: what is taken counts as done. `clock`: in us since 1970; empty: no times are told.
+    // `commits`: no: what is taken counts as done. `clock`: in us since 1970; empty: no times are sent.
     Holdings(bool commits, std::function<std::int64_t()> clock)
         : commits_(commits), clock_(std::move(clock)) {}
 
@@ -144,7 +144,7 @@ struct TakerOptions {
     std::string node;                       // equal for the takers that share the pool
     std::uint32_t rank = 0;                 // for statistics; no_rank: the giver gives it a number
     std::uint32_t most_claimed = 256;       // at once, of the node's
-    std::function<std::int64_t()> clock{};  // in us since 1970; empty: no times are told
+    std::function<std::int64_t()> clock{};  // in us since 1970; empty: no times are sent
     ranks::tickets::Counters* counters =
         nullptr;                  // called by the line's thread; null: it asks for all by message
     CarefulCounters::Say say{};   // when these fail

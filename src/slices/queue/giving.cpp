@@ -133,11 +133,11 @@ bool Giving::leave() {
 }
 
 void Giving::remark(std::uint64_t ranks) const {
-    const auto print_line = printer_with_name(pass_->options());
-    if (const std::string remark = works_.remark(); !remark.empty()) print_line(remark);
+    const auto say = printer_with_name(pass_->options());
+    if (const std::string remark = works_.remark(); !remark.empty()) say(remark);
     if (ranks == 1 || pass_->plan().size() >= few_slices * ranks) return;
-    print_line(count_of(pass_->plan().size(), "slice") + " for " + count_of(ranks, "rank") +
-               ": with fewer than 10 slices for each rank, fast ranks wait for slow ones at the end");
+    say(count_of(pass_->plan().size(), "slice") + " for " + count_of(ranks, "rank") +
+        ": with fewer than 10 slices for each rank, fast ranks wait for slow ones at the end");
 }
 
 void Giving::save(const std::string& path) {

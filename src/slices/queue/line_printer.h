@@ -9,18 +9,18 @@
 
 namespace wq::slices::queue {
 
-using PrintLine = std::function<void(const std::string&)>;
+using Say = std::function<void(const std::string&)>;
 
-inline PrintLine printer_or_stderr(const PrintLine& print_line) {
-    if (print_line) return print_line;
+inline Say printer_or_stderr(const Say& say) {
+    if (say) return say;
     return [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
 }
 
 // With the queue's name before each line.
-inline PrintLine printer_with_name(const std::string& name, const PrintLine& print_line) {
-    return [name, print_line](const std::string& line) { print_line(name + ": " + line); };
+inline Say printer_with_name(const std::string& name, const Say& say) {
+    return [name, say](const std::string& line) { say(name + ": " + line); };
 }
-inline PrintLine printer_with_name(const SliceOptions& options) {
+inline Say printer_with_name(const SliceOptions& options) {
     return printer_with_name(options.name, options.say);
 }
 

@@ -30,11 +30,11 @@ constexpr Duration least_time = std::chrono::seconds(5);  // for one try
 class RemoteWorker final : public Member {
   public:
     RemoteWorker(std::unique_ptr<Pass> pass, manager::run::NodeTickets tickets,
-                 std::unique_ptr<claims::TakerLine> line, PrintLine print_line)
+                 std::unique_ptr<claims::TakerLine> line, Say say)
         : pass_(std::move(pass)),
           tickets_(std::move(tickets)),
           line_(std::move(line)),
-          records_(line_->questions(), std::move(print_line)) {}
+          records_(line_->questions(), std::move(say)) {}
     const Pass& pass() const override { return *pass_; }
     RecordSource& records() override { return records_; }
     claims::Taker& taker() override { return line_->taker(); }
@@ -97,7 +97,7 @@ bool may_change(const Error& error, const std::string& contact_file) {
 }
 
 Connected connect_in_time(const SliceWorkerOptions& options, manager::run::NodeTickets& tickets,
-                          const PrintLine& print_line) {
+                          const Say& say) {
     net::frames::Backoff backoff(least_wait, longest_wait, random_bits());
     const Instant until =
         instant_now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.wait));
@@ -107,8 +107,8 @@ Connected connect_in_time(const SliceWorkerOptions& options, manager::run::NodeT
         auto connected = connect(options, tickets, std::max(until, instant_now() + least_time));
         if (connected) return std::move(*connected);
         if (!std::exchange(has_said, true) && options.wait > 0)
-            print_line("waits up to " + format_duration(until - instant_now()) +
-                       " for the queue: " + connected.error().message);
+            say("waits up to " + format_duration(until - instant_now()) +
+                " for the queue: " + connected.error().message);
         const Duration pause = backoff.next();
         if (!may_change(connected.error(), options.contact) || instant_now() + pause >= until)
             throw api::setup_error(connected.error());
@@ -122,13 +122,12 @@ Connected connect_in_time(const SliceWorkerOptions& options, manager::run::NodeT
 std::unique_ptr<Member> open_as_worker(const SliceWorkerOptions& options) {
     if (!(options.wait >= 0 && options.wait <= 1e9))
         throw SetupError("a worker waits 0 to 10^9 seconds for its queue", 64);
-    const PrintLine print_line = printer_or_stderr(options.say);
+    const Say say = printer_or_stderr(options.say);
     manager::run::NodeTickets tickets = own_tickets(name_of_worker());
-    Connected connected =
-        connect_in_time(options, tickets, printer_with_name(SliceOptions().name, print_line));
+    Connected connected = connect_in_time(options, tickets, printer_with_name(SliceOptions().name, say));
     const std::string name = line_for_message(connected.pass->options().name);
     return std::make_unique<RemoteWorker>(std::move(connected.pass), std::move(tickets),
-                                          std::move(connected.line), printer_with_name(name, print_line));
+                                          std::move(connected.line), printer_with_name(name, say));
 }
 
 namespace {
@@ -282,8 +281,8 @@ Result<std::unique_ptr<sources::RecordReader>> RemoteRecords::open(const Slice& 
     if (!found) return found.error();
     if (is_here(slice, *found)) return open_here(slice, as, found->whereabouts);
     std::call_once(printed_, [&] {
-        print_line_("records of " + line_for_message(slice.work) +
-                    " come from rank 0: the file is not here, or differs from the file of rank 0");
+        say_("records of " + line_for_message(slice.work) +
+             " come from rank 0: the file is not here, or differs from the file of rank 0");
     });
     const std::uint64_t reader = ++readers_;
     const auto opened = ask(*giver_, OpenReader{reader, slice, as});

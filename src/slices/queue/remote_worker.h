@@ -23,16 +23,16 @@ std::unique_ptr<Member> open_as_worker(const SliceWorkerOptions& options);
 // travel.
 class RemoteRecords final : public RecordSource {
   public:
-    // `print_line` gets a line about the first work that is read elsewhere.
-    RemoteRecords(std::shared_ptr<claims::Questions> giver, PrintLine print_line)
-        : giver_(std::move(giver)), print_line_(std::move(print_line)) {}
+    // `say` gets a line about the first work that is read elsewhere.
+    RemoteRecords(std::shared_ptr<claims::Questions> giver, Say say)
+        : giver_(std::move(giver)), say_(std::move(say)) {}
     Result<WorkIs> inspect(const Slice& slice) override;
     Result<sources::Place> place_of(const Slice& slice) override;
     Result<std::unique_ptr<sources::RecordReader>> open(const Slice& slice, const ReadAs& as) override;
 
   private:
     std::shared_ptr<claims::Questions> giver_;
-    PrintLine print_line_;
+    Say say_;
     std::once_flag printed_;
     std::atomic<std::uint64_t> readers_ = 0;  // so many were opened there: their numbers
 };

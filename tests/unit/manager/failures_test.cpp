@@ -97,7 +97,7 @@ TEST(LastLines, AreTheLastOnesAndNotTooLong) {
     EXPECT_EQ(last_lines("a\n\nb", 2), "\nb") << "an empty line counts";
 }
 
-TEST(TellingLines, AreTheLastOnesButOfMpirunAlsoTheFirst) {
+TEST(LinesOfCause, AreTheLastOnesButOfMpirunAlsoTheFirst) {
     EXPECT_EQ(lines_of_cause("a\nb\nc\nd\ne\nf\n"), "b\nc\nd\ne\nf");
     const std::string ruler(74, '-');
     EXPECT_EQ(lines_of_cause(

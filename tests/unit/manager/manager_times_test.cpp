@@ -19,10 +19,10 @@ engine::model::ManagerStats stats_of(const ManagerTimes& times) {
 
 TEST(ManagerTimes, ShareOutWhatTheLoopTook) {
     ManagerTimes times;
-    times.sent(milliseconds(3), Carried::tasks);
-    times.sent(milliseconds(1), Carried::neither);
-    times.received(milliseconds(4), Carried::results);
-    times.received(milliseconds(2), Carried::neither);
+    times.sent(milliseconds(3), Carried::work);
+    times.sent(milliseconds(1), Carried::upkeep);
+    times.received(milliseconds(4), Carried::work);
+    times.received(milliseconds(2), Carried::upkeep);
     times.count_turn(milliseconds(80), milliseconds(20));
     const engine::model::ManagerStats stats = stats_of(times);
     EXPECT_EQ(stats.time_send, 3'000);
@@ -35,8 +35,8 @@ TEST(ManagerTimes, ShareOutWhatTheLoopTook) {
 
 TEST(ManagerTimes, TheGoodShareIsThatOfTheAttemptsThatSucceeded) {
     ManagerTimes times;
-    times.sent(milliseconds(8), Carried::tasks);
-    times.received(milliseconds(4), Carried::results);
+    times.sent(milliseconds(8), Carried::work);
+    times.received(milliseconds(4), Carried::work);
     EXPECT_EQ(stats_of(times).time_send_good, 0) << "nothing has ended";
     times.ended(3, 3, 10, two_cores);
     times.ended(1, 0, 10, two_cores);
@@ -68,7 +68,7 @@ TEST(ManagerTimes, CapacityIsHowOftenTheWorkOfTheManagerGoesIntoThatOfTheTask) {
 
 TEST(ManagerTimes, UpkeepBetweenEndsIsNoCostOfATask) {
     ManagerTimes times;
-    times.sent({}, Carried::tasks);
+    times.sent({}, Carried::work);
     times.count_turn(milliseconds(1), milliseconds(1));
     for (int n = 0; n < 1'000; ++n) times.count_turn(milliseconds(1), milliseconds(1));
     times.ended(1, 1, 1'000'000, two_cores);

@@ -20,7 +20,7 @@ struct Answers : testing::Test {
     ServerFacts facts{"here", "1", [] { return WallMicros{10'000'000}; }};
     void add(const Json& record) {
         ASSERT_TRUE(table.update(net::catalog::FlatRecord(net::catalog::text_of(record)),
-                                 {"10.0.0.1", "", net::catalog::Way::tcp}, Instant{}, 7'000'000));
+                                 {"10.0.0.1", "", net::catalog::Protocol::tcp}, Instant{}, 7'000'000));
     }
     std::string all_of(const Pieces& pieces, std::size_t* longest = nullptr) {
         std::string text;

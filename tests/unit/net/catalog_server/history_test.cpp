@@ -17,7 +17,7 @@ namespace {
 using namespace wq;
 using namespace wq::net::catalog_server;
 using net::catalog::FlatRecord;
-using net::catalog::Way;
+using net::catalog::Protocol;
 
 constexpr std::int64_t noon = 1'795'867'200;  // 2026-11-28, the day 331 of its year
 constexpr std::int64_t day_seconds = 86'400;
@@ -62,7 +62,7 @@ struct History : testing::Test {
         log->settle();
         table->expire(instant(now));
     }
-    void add(const Json& record, Way way = Way::tcp) {
+    void add(const Json& record, Protocol way = Protocol::tcp) {
         ASSERT_TRUE(table->update(FlatRecord(net::catalog::text_of(record)), {"10.0.0.1", "", way},
                                   instant(now), now * micros_per_second));
     }
@@ -88,12 +88,12 @@ struct History : testing::Test {
 TEST_F(History, ARestartKeepsRecordsAndTheirAges) {
     start(noon);
     add({{"port", 1}, {"name", "a b\n%\""}, {"x", 1}, {"gone", 1}});
-    add({{"port", 2}, {"lifetime", 100}}, Way::udp);
+    add({{"port", 2}, {"lifetime", 100}}, Protocol::udp);
     add({{"port", 3}, {"lifetime", 5}});
     pass(noon + 1);
     add({{"port", 1}, {"name", "a b\n%\""}, {"x", 2}});
     pass(noon + 3);
-    add({{"port", 2}, {"lifetime", 100}}, Way::udp);  // nothing is new of it but that it was heard
+    add({{"port", 2}, {"lifetime", 100}}, Protocol::udp);  // nothing is new of it but that it was heard
     const auto before = present();
     ASSERT_EQ(before.size(), 3U);
     start(noon + 50);
@@ -103,8 +103,8 @@ TEST_F(History, ARestartKeepsRecordsAndTheirAges) {
         EXPECT_EQ(record, before[key]) << key;
         EXPECT_EQ(record["lastheardfrom"], key == "10.0.0.1:2:" ? noon + 3 : noon + 1);
     }
-    EXPECT_EQ(table->find("10.0.0.1:2:")->way, Way::udp);
-    EXPECT_EQ(table->find("10.0.0.1:1:a b\n%\"")->way, Way::tcp);
+    EXPECT_EQ(table->find("10.0.0.1:2:")->way, Protocol::udp);
+    EXPECT_EQ(table->find("10.0.0.1:1:a b\n%\"")->way, Protocol::tcp);
     table->expire(instant(noon + 102));
     EXPECT_EQ(table->size(), 2U);
     table->expire(instant(noon + 103));
