@@ -103,8 +103,8 @@ TEST_F(History, ARestartKeepsRecordsAndTheirAges) {
         EXPECT_EQ(record, before[key]) << key;
         EXPECT_EQ(record["lastheardfrom"], key == "10.0.0.1:2:" ? noon + 3 : noon + 1);
     }
-    EXPECT_EQ(table->find("10.0.0.1:2:")->way, Protocol::udp);
-    EXPECT_EQ(table->find("10.0.0.1:1:a b\n%\"")->way, Protocol::tcp);
+    EXPECT_EQ(table->find("10.0.0.1:2:")->protocol, Protocol::udp);
+    EXPECT_EQ(table->find("10.0.0.1:1:a b\n%\"")->protocol, Protocol::tcp);
     table->expire(instant(noon + 102));
     EXPECT_EQ(table->size(), 2U);
     table->expire(instant(noon + 103));
