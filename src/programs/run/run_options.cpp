@@ -149,8 +149,8 @@ OptionTable options_of(RunOptions& run) {
         {group, "Output"},
         {"dry-run", "", "print the tasks, each with a worker that could run it; run nothing", &run.dry_run},
         {"output", "RUN TASK",
-         "print what a task of a run wrote, and exit; RUN is the run's list or directory, TASK counts from "
-         "1, as in joblog.tsv",
+         "print what a task of a run wrote, and exit; RUN is the run's list or directory, TASK the task's "
+         "number, from 1, as in joblog.tsv",
          Values::several},
         {"why", "LINE", "print why the task in LINE does not run, or how it ended, and exit"},
         {"status", "RUN",

@@ -28,8 +28,8 @@ OptionTable options_of(Options& options) {
          "machine that has FILE, as HOST or USER@HOST; workers reach it by ssh without a password (default: "
          "$MASTER_SERVER, or this machine)"},
         {"name,n", "TEXT",
-         "name of this worker in FILE (default: $WORKER_NAME, or host name and addresses; with mpirun and "
-         "--serve, always the latter)"},
+         "name of this worker in FILE (default: $WORKER_NAME, or host name and addresses; with mpirun or "
+         "--serve, always host name and addresses)"},
         {"id,i", "K", "id of this worker (default: the next free id)"},
         {"once", "", "leave when no line is left that this worker may run (default: wait for more lines)",
          &options.once},
@@ -40,12 +40,12 @@ OptionTable options_of(Options& options) {
         {"timeout", "TIME", "kill a line that runs longer than TIME; it fails with exit code 124"},
         {"poll", "TIME", "look for new lines every TIME while waiting (default: 3s)"},
         {"lease", "TIME",
-         "let this worker's lines wait again after TIME without a sign of life (default: 10m; 0: never)"},
+         "let this worker's lines wait again once it gave no sign of life for TIME (default: 10m; 0: never)"},
         {"lock", "", "keep workers off FILE while you edit it, until you press Ctrl-C"},
         {"reset", "[K]", "remove the marks that workers left in FILE, from line K on (default: all)"},
         {"release", "K", "let the lines that lost worker K was running wait again"},
         {"force", "",
-         "with --reset or --release: proceed even if the worker gave a sign of life within its lease",
+         "with --reset or --release: proceed even if a worker gave a sign of life within its lease",
          &options.force},
         {"status", "", "print which lines are done, running, failed and waiting"},
         {"check", "", "print which worker would run each line, and which lines can never run"},

@@ -171,12 +171,12 @@ std::string status_help() {
         "       work_queue_status [OPTIONS] --contact FILE | -M REGEX\n"
         "\n"
         "Shows managers, their tasks, workers and categories. Without HOST, RUN, FILE and\n"
-        "REGEX, work_queue_status shows all your managers, also those without a name (-),\n"
-        "and your factories, and those of the catalog servers that you name. RUN is a run\n"
-        "directory, its list, or a contact file; without a mode, work_queue_status shows\n"
-        "the progress of RUN. A manager with a key answers only if you give --contact or\n"
-        "--password; a manager in the registry or in your run needs neither. The default\n"
-        "PORT is 9123.\n",
+        "REGEX, work_queue_status shows all your managers (those without a name as -) and\n"
+        "factories, and the managers and factories that the named catalog servers know.\n"
+        "RUN is a run directory, its list, or a contact file; without a mode,\n"
+        "work_queue_status shows the progress of RUN. A manager with a key answers only\n"
+        "if you give --contact or --password; a manager in the registry or in your run\n"
+        "needs neither. The default PORT is 9123.\n",
         options_of(none),
         "\nExamples:\n"
         "  work_queue_status                             all your managers\n"
