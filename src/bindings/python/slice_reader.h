@@ -2,6 +2,7 @@
 // without a copy.
 #pragma once
 
+#include <pybind11/pybind11.h>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <pybind11/pybind11.h>
 #include <string>
 #include <utility>
 
