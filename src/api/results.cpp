@@ -55,7 +55,7 @@ void Results::uncount(const std::string& tag, bool by_tag_only) {
     if (tagged != tagged_.end() && --tagged->second == 0) tagged_.erase(tagged);
 }
 
-Results::Place Results::find(const std::string* tag) {
+Results::Position Results::find(const std::string* tag) {
     return tag == nullptr ? ready_.begin() : ready_.first_of(*tag);
 }
 
@@ -63,14 +63,14 @@ bool Results::none_to_come(const std::string* tag) const {
     return ended_ || (tag == nullptr ? to_come_ == 0 : !tagged_.contains(*tag));
 }
 
-std::unique_ptr<TaskData> Results::pop(WaitingResults& from, Place place) {
+std::unique_ptr<TaskData> Results::pop(WaitingResults& from, Position place) {
     const bool last = place->last;
     std::unique_ptr<TaskData> task = from.take(place);
     if (last) uncount(task->tag, task->by_tag_only);
     return task;
 }
 
-std::unique_ptr<TaskData> Results::pop_returned(Place place) {
+std::unique_ptr<TaskData> Results::pop_returned(Position place) {
     std::unique_ptr<TaskData> task = pop(ready_, place);
     const bool failed = task->report && task->report->result != TaskResult::success;
     const auto count =
@@ -122,7 +122,7 @@ bool Results::gather(Instant limit) {
 }
 
 // Skips the report of a range that has not ended.
-std::unique_ptr<TaskData> Results::pop_ended(WaitingResults& from, Place place) {
+std::unique_ptr<TaskData> Results::pop_ended(WaitingResults& from, Position place) {
     return place == from.end() || !place->last ? nullptr : pop(from, place);
 }
 
@@ -149,8 +149,8 @@ std::vector<std::unique_ptr<TaskData>> Results::take_category(const std::string*
     const std::unique_lock lock = lock_ended();
     std::vector<std::unique_ptr<TaskData>> taken;
     for (WaitingResults* from : {&ready_, &unwritten_})
-        for (Place place = from->begin(); place != from->end();) {
-            const Place next = std::next(place);
+        for (Position place = from->begin(); place != from->end();) {
+            const Position next = std::next(place);
             if (place->last && (category == nullptr || place->task->category == *category))
                 taken.push_back(pop(*from, place));
             place = next;
@@ -210,7 +210,7 @@ void Results::progress(const TaskData& range, const RangeProgress& news) {
 // Merges waiting reports of a range into one.
 void Results::merge(Fresh& fresh) {
     const bool range = fresh.task->kind == TaskKind::range;
-    const Place there = range ? ready_.report_of_range(fresh.task->id) : ready_.end();
+    const Position there = range ? ready_.report_of_range(fresh.task->id) : ready_.end();
     if (there == ready_.end()) {
         WaitingResults& to = is_written(*fresh.task) ? ready_ : unwritten_;
         return to.add_ended(std::move(fresh.task), fresh.last);
@@ -229,7 +229,7 @@ RangeProgress Results::cancelled(const TaskData& task) {
     publish();
     const std::lock_guard lock(mutex_);
     RangeProgress unheard;
-    const Place report = task.kind == TaskKind::range ? ready_.report_of_range(task.id) : ready_.end();
+    const Position report = task.kind == TaskKind::range ? ready_.report_of_range(task.id) : ready_.end();
     if (report != ready_.end()) unheard = std::move(ready_.take(report)->edit_report().progress);
     figures_.returned += static_cast<std::int64_t>(unheard.done_now);
     uncount(task.tag, task.by_tag_only);
@@ -276,7 +276,7 @@ void Results::written(std::int64_t id) {
     bool wake = false;
     {
         const std::lock_guard lock(mutex_);
-        const Place place = unwritten_.of(id);
+        const Position place = unwritten_.of(id);
         if (place == unwritten_.end()) return;
         unwritten_.move_to(ready_, place);
         wake = waiters_ > 0;
@@ -286,8 +286,8 @@ void Results::written(std::int64_t id) {
 
 void WaitingResults::add_ended(std::unique_ptr<TaskData>&& task, bool last) {
     std::list<Entry> entry;
-    const Place place = entry.insert(entry.end(), Entry{nullptr, last});
-    std::list<Place> of_tag{place};
+    const Position place = entry.insert(entry.end(), Entry{nullptr, last});
+    std::list<Position> of_tag{place};
     auto& tag = by_tag_[task->tag];
     by_id_.emplace(task->id, place);
     // Nothing below needs memory.
@@ -298,7 +298,7 @@ void WaitingResults::add_ended(std::unique_ptr<TaskData>&& task, bool last) {
     list.splice(list.end(), entry);
 }
 
-void WaitingResults::remove(Place place, const TaskData& task) {
+void WaitingResults::remove(Position place, const TaskData& task) {
     const auto tag = by_tag_.find(task.tag);
     tag->second.erase(place->of_tag);
     if (tag->second.empty()) by_tag_.erase(tag);
@@ -307,36 +307,36 @@ void WaitingResults::remove(Place place, const TaskData& task) {
     list_of(task).erase(place);
 }
 
-std::unique_ptr<TaskData> WaitingResults::take(Place place) {
+std::unique_ptr<TaskData> WaitingResults::take(Position place) {
     std::unique_ptr<TaskData> task = std::move(place->task);
     remove(place, *task);
     return task;
 }
 
-void WaitingResults::move_to(WaitingResults& other, Place place) {
+void WaitingResults::move_to(WaitingResults& other, Position place) {
     const TaskData& task = *place->task;
     other.add_ended(std::move(place->task), place->last);
     remove(place, task);
 }
 
 // If add_ended() ran out of memory, it leaves a tag without tasks.
-WaitingResults::Place WaitingResults::first_of(const std::string& tag) {
+WaitingResults::Position WaitingResults::first_of(const std::string& tag) {
     const auto found = by_tag_.find(tag);
     return found == by_tag_.end() || found->second.empty() ? end() : found->second.front();
 }
 
 template <class Wanted>
-WaitingResults::Place WaitingResults::find(std::int64_t id, Wanted&& wanted) {
+WaitingResults::Position WaitingResults::find(std::int64_t id, Wanted&& wanted) {
     const auto [first, last] = by_id_.equal_range(id);
     const auto found = std::find_if(first, last, [&](const auto& one) { return wanted(*one.second); });
     return found == last ? end() : found->second;
 }
 
-WaitingResults::Place WaitingResults::of(std::int64_t id) {
+WaitingResults::Position WaitingResults::of(std::int64_t id) {
     return find(id, [](const Entry&) { return true; });
 }
 
-WaitingResults::Place WaitingResults::report_of_range(std::int64_t id) {
+WaitingResults::Position WaitingResults::report_of_range(std::int64_t id) {
     return find(id, [](const Entry& entry) { return entry.task->kind == TaskKind::range; });
 }
 

@@ -26,40 +26,40 @@ class WaitingResults {
         bool last = true;  // no other end of this id will come
         std::list<std::list<Entry>::iterator>::iterator of_tag{};
     };
-    using Place = std::list<Entry>::iterator;
+    using Position = std::list<Entry>::iterator;
 
     std::size_t size() const { return all_.size() + by_tag_only_.size(); }
     // Without those that only their tag returns.
     std::size_t untagged() const { return all_.size(); }
-    Place begin() { return all_.begin(); }
-    Place end() { return all_.end(); }
+    Position begin() { return all_.begin(); }
+    Position end() { return all_.end(); }
     // Any of all, of which there must be one.
-    Place any() { return all_.empty() ? by_tag_only_.begin() : all_.begin(); }
+    Position any() { return all_.empty() ? by_tag_only_.begin() : all_.begin(); }
 
     // If it throws std::bad_alloc, nothing has changed.
     void add_ended(std::unique_ptr<TaskData>&& task, bool last);
-    std::unique_ptr<TaskData> take(Place place);
+    std::unique_ptr<TaskData> take(Position place);
     // Throws like add_ended().
-    void move_to(WaitingResults& other, Place place);
+    void move_to(WaitingResults& other, Position place);
 
     // end(): none.
-    Place first_of(const std::string& tag);
-    Place of(std::int64_t id);
-    Place report_of_range(std::int64_t id);
+    Position first_of(const std::string& tag);
+    Position of(std::int64_t id);
+    Position report_of_range(std::int64_t id);
     bool has(std::int64_t id) const { return by_id_.contains(id); }
 
   private:
-    void remove(Place place, const TaskData& task);
+    void remove(Position place, const TaskData& task);
     template <class Wanted>
-    Place find(std::int64_t id, Wanted&& wanted);
+    Position find(std::int64_t id, Wanted&& wanted);
 
     std::list<Entry>& list_of(const TaskData& task) { return task.by_tag_only ? by_tag_only_ : all_; }
 
     std::list<Entry> all_;
     std::list<Entry> by_tag_only_;
-    std::unordered_map<std::string, std::list<Place>> by_tag_;
+    std::unordered_map<std::string, std::list<Position>> by_tag_;
     // A range has the same id as its first call, which may also wait.
-    std::unordered_multimap<std::int64_t, Place> by_id_;
+    std::unordered_multimap<std::int64_t, Position> by_id_;
 };
 
 class Results {
@@ -119,17 +119,17 @@ class Results {
     void written(std::int64_t id);
 
   private:
-    using Place = WaitingResults::Place;
+    using Position = WaitingResults::Position;
     struct Fresh {
         std::unique_ptr<TaskData> task;
         bool last = true;
     };
     std::unique_lock<std::mutex> lock_ended();
     void make_all_ready();
-    std::unique_ptr<TaskData> pop(WaitingResults& from, Place place);
-    std::unique_ptr<TaskData> pop_returned(Place place);
-    std::unique_ptr<TaskData> pop_ended(WaitingResults& from, Place place);
-    Place find(const std::string* tag);
+    std::unique_ptr<TaskData> pop(WaitingResults& from, Position place);
+    std::unique_ptr<TaskData> pop_returned(Position place);
+    std::unique_ptr<TaskData> pop_ended(WaitingResults& from, Position place);
+    Position find(const std::string* tag);
     bool none_to_come(const std::string* tag) const;
     void merge(Fresh& fresh);
     void merge_fresh();

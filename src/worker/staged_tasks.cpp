@@ -65,13 +65,13 @@ void StagedTasks::on_event(const WorkerFiles::Unable& unable) {
 bool StagedTasks::handle_end(node::launcher::TaskEnded& end) {
     if (!files_) return false;
     const Key key{end.task, end.attempt};
-    const WorkerFiles::Place place = files_->place_of(key);
-    if (place != WorkerFiles::Place::making && place != WorkerFiles::Place::running) return false;
+    const WorkerFiles::Phase phase = files_->phase_of(key);
+    if (phase != WorkerFiles::Phase::making && phase != WorkerFiles::Phase::running) return false;
     if (end.outcome.ending == engine::model::Ending::killed) {
         files_->drop(key);  // what it left is incomplete, and it runs again
         return false;
     }
-    if (place == WorkerFiles::Place::making)
+    if (phase == WorkerFiles::Phase::making)
         files_->made(std::move(end));
     else
         files_->deliver(std::move(end));
@@ -88,7 +88,7 @@ std::uint64_t StagedTasks::recall(std::uint64_t most) {
     if (!files_) return count;
     for (const Key& key : files_->all_last_first()) {
         if (count == most) break;
-        if (files_->place_of(key) != WorkerFiles::Place::staging) continue;
+        if (files_->phase_of(key) != WorkerFiles::Phase::staging) continue;
         give_back(key);
         ++count;
     }
@@ -99,13 +99,13 @@ std::uint64_t StagedTasks::recall(std::uint64_t most) {
 void StagedTasks::kill(const std::function<bool(Key)>& which) {
     if (!files_) return;
     for (const Key& key : files_->all_last_first()) {
-        const WorkerFiles::Place place = files_->place_of(key);
-        if (!which(key) || place == WorkerFiles::Place::running) continue;
-        if (place == WorkerFiles::Place::making) {
+        const WorkerFiles::Phase phase = files_->phase_of(key);
+        if (!which(key) || phase == WorkerFiles::Phase::running) continue;
+        if (phase == WorkerFiles::Phase::making) {
             files_->kill(key);
             continue;
         }
-        if (place == WorkerFiles::Place::staging) {
+        if (phase == WorkerFiles::Phase::staging) {
             give_back(key);
             continue;
         }
@@ -120,7 +120,7 @@ void StagedTasks::lose(const std::string& why, const std::function<void(Key)>& l
     folders_gone_ = 0;
     if (!files_) return;
     for (const Key& key : files_->all_last_first()) {
-        if (files_->place_of(key) == WorkerFiles::Place::staging) {
+        if (files_->phase_of(key) == WorkerFiles::Phase::staging) {
             held_.give_back(key);
             continue;
         }

@@ -49,20 +49,20 @@ WorkerFiles::TaskPointer WorkerFiles::find(TaskId task, Attempt attempt) const {
     return found == tasks_.end() ? nullptr : found->second;
 }
 
-WorkerFiles::Place WorkerFiles::place_of(const Key& key) const {
+WorkerFiles::Phase WorkerFiles::phase_of(const Key& key) const {
     const TaskPointer task = find(key.first, key.second);
-    if (!task) return Place::nowhere;
+    if (!task) return Phase::nowhere;
     switch (task->state) {
         case Task::State::staging:
         case Task::State::fetching:
         case Task::State::waiting:
-            return Place::staging;
+            return Phase::staging;
         case Task::State::making:
-            return Place::making;
+            return Phase::making;
         case Task::State::running:
-            return Place::running;
+            return Phase::running;
         default:
-            return Place::delivering;
+            return Phase::delivering;
     }
 }
 

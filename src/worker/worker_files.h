@@ -38,8 +38,8 @@ class WorkerFiles {
 
     void stage(net::messages::Lease lease);
     // Where a task is. `running`, and `making` an input: with the launcher.
-    enum class Place { nowhere, staging, making, running, delivering };
-    Place place_of(const Key& key) const;
+    enum class Phase { nowhere, staging, making, running, delivering };
+    Phase phase_of(const Key& key) const;
     std::vector<Key> all_last_first() const;
     // The command or fetch that makes its next input has ended.
     void made(node::launcher::TaskEnded end);

@@ -23,8 +23,8 @@ double cpu_seconds() {
 }
 
 // 2 packages of 4 NUMA nodes of 4 caches of 8 cores, and a GPU at each NUMA node.
-std::vector<Place> places() {
-    std::vector<Place> all;
+std::vector<CoreGroups> places() {
+    std::vector<CoreGroups> all;
     for (int core = 0; core < 256; ++core) all.push_back({core / 128, core / 32, core / 8});
     return all;
 }

@@ -226,23 +226,23 @@ bool has(work_queue_file_flags_t flags, work_queue_file_flags_t one) {
 }
 
 // The name of a new file, or why the file is refused; both are empty if the task already has this very file.
-struct Place {
+struct NewName {
     std::string name;
     std::string refusal;
 };
 
-Place refused(std::string why) {
+NewName refused(std::string why) {
     return {{}, std::move(why)};
 }
 
 // CCTools ends the program here, because without the file the task would do something else.
-Place keep_back(TaskBox& box, std::string why) {
+NewName keep_back(TaskBox& box, std::string why) {
     box.refused_file = why;
     return refused(std::move(why));
 }
 
 // `what` identifies the source of the file.
-Place place_for(TaskBox& box, const char* name, const std::string& what) {
+NewName place_for(TaskBox& box, const char* name, const std::string& what) {
     if (name == nullptr) return keep_back(box, "the remote name is NULL");
     auto form = relative_path(name);
     if (!form)
@@ -255,7 +255,7 @@ Place place_for(TaskBox& box, const char* name, const std::string& what) {
 }
 
 // Same for a file from `from`, which messages call `called`.
-Place place_for(TaskBox& box, const char* name, const char* kind, const char* from, const char* called) {
+NewName place_for(TaskBox& box, const char* name, const char* kind, const char* from, const char* called) {
     if (from == nullptr) return keep_back(box, std::string(called) + " is NULL");
     if (*from == '\0') return keep_back(box, std::string(called) + " is empty");
     return place_for(box, name, std::string(kind) + from);
@@ -286,7 +286,7 @@ int specify_file(const char* function, work_queue_task* t, const char* local_nam
         if (type != WORK_QUEUE_INPUT && type != WORK_QUEUE_OUTPUT)
             return "the type is neither WORK_QUEUE_INPUT nor WORK_QUEUE_OUTPUT";
         const char* kind = type == WORK_QUEUE_INPUT ? "input " : "output ";
-        const Place place = place_for(box, remote_name, kind, local_name, "the local name");
+        const NewName place = place_for(box, remote_name, kind, local_name, "the local name");
         if (place.name.empty()) return place.refusal;
         if (type == WORK_QUEUE_INPUT)
             box.spec.input_file(local_name, place.name, input_options(flags));
@@ -315,7 +315,7 @@ int specify_buffer(const char* function, work_queue_task* t, const char* data, i
         if (data == nullptr && length != 0) return "the data is NULL";
         if (length < 0) return "the length is negative";
         const std::string_view bytes(data == nullptr ? "" : data, static_cast<std::size_t>(length));
-        const Place place = place_for(box, name, is_buffer(box, name, bytes) ? buffer : "another buffer");
+        const NewName place = place_for(box, name, is_buffer(box, name, bytes) ? buffer : "another buffer");
         if (place.name.empty()) return place.refusal;
         box.files[place.name] = buffer;
         box.spec.input_buffer(std::string(bytes), place.name, input_options(flags));
@@ -341,7 +341,7 @@ int work_queue_task_specify_file_piece(work_queue_task* t, const char* local_nam
         if (type != WORK_QUEUE_INPUT) return refusal_of_output("a piece of a file");
         if (start_byte < 0 || end_byte < start_byte) return "a piece needs 0 <= first byte <= last byte";
         const std::string kind = std::to_string(start_byte) + "-" + std::to_string(end_byte) + " of ";
-        const Place place = place_for(box, remote_name, kind.c_str(), local_name, "the local name");
+        const NewName place = place_for(box, remote_name, kind.c_str(), local_name, "the local name");
         if (place.name.empty()) return place.refusal;
         box.spec.input_piece(local_name, place.name, static_cast<std::uint64_t>(start_byte),
                              static_cast<std::uint64_t>(end_byte), input_options(flags));
@@ -360,7 +360,7 @@ int work_queue_task_specify_directory(work_queue_task* t, const char* local_name
     if (type != WORK_QUEUE_INPUT || recursive != 0)
         return specify_file(__func__, t, local_name, remote_name, type, flags);
     return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
-        const Place place = place_for(box, remote_name, "an empty folder");
+        const NewName place = place_for(box, remote_name, "an empty folder");
         if (!place.name.empty()) box.spec.input_folder(place.name);
         return place.refusal;
     });
@@ -370,7 +370,7 @@ int work_queue_task_specify_url(work_queue_task* t, const char* url, const char*
                                 work_queue_file_type_t type, work_queue_file_flags_t flags) {
     return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
         if (type != WORK_QUEUE_INPUT) return refusal_of_output("a URL");
-        const Place place = place_for(box, remote_name, "url ", url, "the URL");
+        const NewName place = place_for(box, remote_name, "url ", url, "the URL");
         if (!place.name.empty()) box.spec.input_url(url, place.name, input_options(flags));
         return place.refusal;
     });
@@ -380,7 +380,7 @@ int work_queue_task_specify_file_command(work_queue_task* t, const char* command
                                          work_queue_file_type_t type, work_queue_file_flags_t flags) {
     return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
         if (type != WORK_QUEUE_INPUT) return refusal_of_output("the result of a command");
-        const Place place = place_for(box, remote_name, "command ", command, "the command");
+        const NewName place = place_for(box, remote_name, "command ", command, "the command");
         if (!place.name.empty()) box.spec.input_command(command, place.name, input_options(flags));
         return place.refusal;
     });

@@ -99,7 +99,7 @@ class Viewed {
     Py_buffer view_{};
 };
 
-struct Place {
+struct ArraySpan {
     std::uint64_t array = 0;
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
@@ -119,8 +119,8 @@ class Packer {
         });
         Batch batch;
         batch.set("pickled", std::move(pickled));
-        batch.set("places",
-                  std::string(reinterpret_cast<const char*>(places_.data()), places_.size() * sizeof(Place)));
+        batch.set("places", std::string(reinterpret_cast<const char*>(places_.data()),
+                                        places_.size() * sizeof(ArraySpan)));
         for (std::size_t at = 0; at < arrays_.size(); ++at)
             batch.set(std::to_string(at), std::move(arrays_[at]));
         return batch;
@@ -162,7 +162,7 @@ class Packer {
             arrays_.push_back(Array::of<std::uint8_t>({together_}));
         }
         for (const std::size_t one : copied_) {
-            const Place& place = places_[one];
+            const ArraySpan& place = places_[one];
             if (place.bytes > 0)
                 std::memcpy(arrays_[place.array].mutable_bytes().data() + place.offset, views_[one].data(),
                             place.bytes);
@@ -171,7 +171,7 @@ class Packer {
 
     const bool gives_up_;
     std::vector<Viewed> views_;
-    std::vector<Place> places_;
+    std::vector<ArraySpan> places_;
     std::vector<Array> arrays_;
     std::map<const std::byte*, std::uint64_t> as_they_are_;  // numbers of arrays, by their first bytes
     std::vector<std::size_t> copied_;
@@ -204,8 +204,8 @@ py::tuple from_batch(Batch&& batch) {
         arrays.push_back(SeenArrays::all().see(std::move(array), writable.back()));
     }
     py::list buffers;
-    for (std::size_t at = 0; at + sizeof(Place) <= places.size(); at += sizeof(Place)) {
-        Place place;
+    for (std::size_t at = 0; at + sizeof(ArraySpan) <= places.size(); at += sizeof(ArraySpan)) {
+        ArraySpan place;
         std::memcpy(&place, places.data() + at, sizeof place);
         const std::shared_ptr<Array>& array = arrays.at(place.array);
         auto* const first = const_cast<std::byte*>(array->bytes().data());

@@ -261,7 +261,7 @@ bool Pool::some_host_holds(ShapeId shape, const std::string* but) const {
         if (!fit_.ever_holds(kind.at_most.whole, kind.at_most.features, shape)) continue;
         const Places& places = of_kind.by(Scarce::cores);
         if (std::any_of(places.begin(), places.end(),
-                        [&](const Place& place) { return counts(state_.workers.find(place.id)); }))
+                        [&](const SearchPosition& place) { return counts(state_.workers.find(place.id)); }))
             return true;
     }
     return false;

@@ -70,14 +70,14 @@ bool WorkerTable::split_by_disk(std::int64_t demand_mb) {
     if (demand_mb <= 0 || disk_cuts_.size() >= most_cuts || !disk_cuts_.insert(demand_mb).second)
         return false;
     for (const auto& [kind, of_kind] : std::exchange(kinds_, {}))
-        for (const Place& place : of_kind.by(Scarce::cores)) enter_kind(*find(place.id));
+        for (const SearchPosition& place : of_kind.by(Scarce::cores)) enter_kind(*find(place.id));
     return true;
 }
 
 void WorkerTable::keep_order(Scarce what) {
     if (std::exchange(kept_[static_cast<std::size_t>(what)], true)) return;
     for (auto& [kind, of_kind] : kinds_)
-        for (const Place& place : of_kind.by(Scarce::cores))
+        for (const SearchPosition& place : of_kind.by(Scarce::cores))
             of_kind.by(what).insert(find(place.id)->place(what));
 }
 
@@ -272,12 +272,12 @@ void WorkerTable::move(Worker& worker, Change&& change) {
     std::array<std::int64_t, scarce_things> room_before;
     for (const Scarce what : orders)
         if (keeps_order(what)) room_before[static_cast<std::size_t>(what)] = worker.room(what);
-    Place before = worker.place(Scarce::cores);
+    SearchPosition before = worker.place(Scarce::cores);
     change();
     for (const Scarce what : orders) {
         if (!keeps_order(what)) continue;
         before.room = room_before[static_cast<std::size_t>(what)];
-        const Place now = worker.place(what);
+        const SearchPosition now = worker.place(what);
         if (now == before) continue;
         auto node = worker.kind->second.by(what).extract(before);
         node.value() = now;

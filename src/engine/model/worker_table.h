@@ -45,22 +45,22 @@ inline constexpr std::size_t scarce_things = 6;
 // them; then the most room in the order's resource (thousandths, MB or a number; below 0 if leases wait in
 // its launcher); then the least memory, so that a search finds a large enough worker at once, however many
 // sizes tasks have; then the worker that stays longest.
-struct Place {
+struct SearchPosition {
     std::int64_t room = 0;
     bool busy = false;
     std::int64_t memory_mb = 0;
     std::optional<Instant> leaves_at;
     WorkerId id;
 
-    bool operator==(const Place&) const = default;
-    friend bool operator<(const Place& a, const Place& b) {
+    bool operator==(const SearchPosition&) const = default;
+    friend bool operator<(const SearchPosition& a, const SearchPosition& b) {
         if (a.busy != b.busy) return b.busy;
         if (a.room != b.room) return a.room > b.room;
         if (a.memory_mb != b.memory_mb) return a.memory_mb < b.memory_mb;
         return a.leaves_at != b.leaves_at ? a.leaves_at > b.leaves_at : a.id < b.id;
     }
 };
-using Places = std::set<Place>;
+using Places = std::set<SearchPosition>;
 // The workers of one kind, in each order that is kept.
 class Orders {
   public:
@@ -100,7 +100,9 @@ struct Worker {
     bool available() const { return !disconnected() && !draining && !blocked; }  // gets tasks
     Offer offer() const { return {whole, features}; }
     std::int64_t room(Scarce what) const;
-    Place place(Scarce what) const { return {room(what), !leases.empty(), whole.memory_mb, leaves_at, id}; }
+    SearchPosition place(Scarce what) const {
+        return {room(what), !leases.empty(), whole.memory_mb, leaves_at, id};
+    }
     // Whether it fits beside the leases and starts at once. A resource that `give` does not use may be
     // overcommitted.
     bool fits(const Resources& give) const {

@@ -18,11 +18,11 @@ constexpr int too_small_looked_at = 8;
 constexpr std::uint64_t turns_before_reserving = 200;
 
 // Sorts before all places with the same room and memory.
-Place first_of(const Place& like, std::int64_t memory_mb) {
+SearchPosition first_of(const SearchPosition& like, std::int64_t memory_mb) {
     return {like.room, like.busy, memory_mb, Instant::max(), WorkerId(0)};
 }
 // Sorts after all places with the same room and memory, even those with an end time.
-Place last_of(const Place& like) {
+SearchPosition last_of(const SearchPosition& like) {
     return {like.room, like.busy, like.memory_mb, Instant::min(), unknown_worker};
 }
 

@@ -267,7 +267,7 @@ CommandTemplate::CommandTemplate(std::vector<std::string> words) : words_(std::m
 }
 
 Status CommandTemplate::check() const {
-    for (const Place& found : places_)
+    for (const Placeholder& found : places_)
         if (found.around == '`' || found.around == '{')
             return Error{ExitCode::usage, std::string("{} cannot be inside ") +
                                               (found.around == '`' ? "backticks; write $( )" : "${ }") +
@@ -279,7 +279,7 @@ std::string CommandTemplate::fill_line(std::string_view value) const {
     const std::string_view line = words_.front();
     std::string filled;
     std::size_t from = 0;
-    for (const Place& found : places_) {
+    for (const Placeholder& found : places_) {
         filled.append(line.substr(from, found.at - from)).append(quoted_within(value, found.around));
         from = found.at + place.size();
     }

@@ -56,14 +56,14 @@ class CommandTemplate {
     Status check() const;
 
   private:
-    struct Place {
+    struct Placeholder {
         std::size_t at;
         char around;  // as ShellScan::around
     };
     std::string fill_line(std::string_view value) const;
 
     std::vector<std::string> words_;
-    std::vector<Place> places_;  // in a shell line
+    std::vector<Placeholder> places_;  // in a shell line
 };
 
 // `text` as one word for a POSIX shell; unchanged if it needs no quoting. A word cannot contain NUL.

@@ -71,7 +71,7 @@ class NodeContents {
         std::optional<WorkerId> receiver;  // this worker is receiving it
         Wishes waiting;
     };
-    using Place = std::pair<std::string, std::string>;  // node, key
+    using OnNode = std::pair<std::string, std::string>;  // node, key
 
     bool alone(const Member& member) const { return on_node_.at(member.node) == 1; }
     Content* find(WorkerId worker, const std::string& key);
@@ -82,7 +82,7 @@ class NodeContents {
 
     std::map<WorkerId, Member> members_;
     std::map<std::string, int> on_node_;  // number of members
-    std::map<Place, Content> contents_;
+    std::map<OnNode, Content> contents_;
 };
 
 // Sends inputs to the workers that ask for them, as far as each worker has asked. On each node, one worker

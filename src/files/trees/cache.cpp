@@ -198,7 +198,7 @@ Trouble KeptCache::take(const std::string& folder, const std::string& host) {
 
 namespace {
 
-struct Place {
+struct FolderEntry {
     int folder = AT_FDCWD;
     const std::string& name;
 };
@@ -207,7 +207,7 @@ class Copier {
   public:
     Copier(const std::string& to, Sharing sharing) : to_(to), sharing_(sharing) {}
 
-    Trouble copy(const Place& from, const Place& to) const {
+    Trouble copy(const FolderEntry& from, const FolderEntry& to) const {
         struct stat status {};
         if (::fstatat(from.folder, from.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return failed();
         if (S_ISDIR(status.st_mode)) return copy_folder(from, to, status.st_mode & 0777);
@@ -220,7 +220,7 @@ class Copier {
   private:
     Problem failed() const { return problem_of_errno(to_, errno); }
 
-    Trouble copy_folder(const Place& from, const Place& to, mode_t mode) const {
+    Trouble copy_folder(const FolderEntry& from, const FolderEntry& to, mode_t mode) const {
         const Descriptor source(
             ::openat(from.folder, from.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (!source.valid() || ::mkdirat(to.folder, to.name.c_str(), 0700) != 0) return failed();
@@ -244,7 +244,7 @@ class Copier {
         return trouble;
     }
 
-    Trouble copy_link(const Place& from, const Place& to) const {
+    Trouble copy_link(const FolderEntry& from, const FolderEntry& to) const {
         std::array<char, 4097> target{};
         if (::readlinkat(from.folder, from.name.c_str(), target.data(), target.size() - 1) < 0 ||
             ::symlinkat(target.data(), to.folder, to.name.c_str()) != 0)
@@ -252,7 +252,7 @@ class Copier {
         return std::nullopt;
     }
 
-    Trouble copy_file(const Place& from, const Place& to, const struct stat& status) const {
+    Trouble copy_file(const FolderEntry& from, const FolderEntry& to, const struct stat& status) const {
         const Descriptor source(::openat(from.folder, from.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
         if (!source.valid()) return failed();
         const Descriptor target(

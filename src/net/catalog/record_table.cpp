@@ -66,7 +66,7 @@ void RecordTable::restore(const std::string& key, FlatRecord record, Protocol pr
 
 void RecordTable::store_record(const std::string& key, const std::string& name, FlatRecord record,
                                Protocol protocol, Instant dies) {
-    Place place{without_case(name), key};
+    ListKey place{without_case(name), key};
     const auto old = by_key_.find(key);
     const bool known = old != by_key_.end();
     if (watcher_ != nullptr && known) watcher_->changed(key, old->second->second.record, record);
@@ -86,7 +86,7 @@ void RecordTable::store_record(const std::string& key, const std::string& name, 
 }
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): both are moved into the map
-void RecordTable::insert(Place place, const std::string& address, Entry entry) {
+void RecordTable::insert(ListKey place, const std::string& address, Entry entry) {
     const auto at = by_order_.emplace(std::move(place), std::move(entry)).first;
     Entry& made = at->second;
     by_key_.emplace(at->first.key, at);
@@ -182,7 +182,7 @@ std::vector<std::string> RecordTable::expire(Instant now) {
     return removed;
 }
 
-RecordTable::Order::const_iterator RecordTable::behind(const Place* last) const {
+RecordTable::Order::const_iterator RecordTable::behind(const ListKey* last) const {
     return last == nullptr ? by_order_.begin() : by_order_.upper_bound(*last);
 }
 

@@ -57,12 +57,12 @@ class RecordTable {
     void watch(TableWatcher* watcher) { watcher_ = watcher; }
 
     // By name without case, then by key: the order in which records are listed.
-    struct Place {
+    struct ListKey {
         std::string name, key;
-        auto operator<=>(const Place&) const = default;
+        auto operator<=>(const ListKey&) const = default;
     };
     struct Entry;
-    using Order = std::pmr::map<Place, Entry>;
+    using Order = std::pmr::map<ListKey, Entry>;
     struct Group {  // the records of one address that came by one protocol
         std::size_t bytes = 0;
         std::list<Order::iterator> by_age;  // of their last updates, oldest first
@@ -99,7 +99,7 @@ class RecordTable {
 
     // The first record, or the first behind `last`, and those behind it, until the table changes: a reader of
     // all may take its time, and each record that stays is seen once.
-    Order::const_iterator behind(const Place* last) const;
+    Order::const_iterator behind(const ListKey* last) const;
     Order::const_iterator end() const { return by_order_.end(); }
     const Entry* find(const std::string& key) const;
 
@@ -112,7 +112,7 @@ class RecordTable {
     Pool& pool_of(const Entry& entry) { return pools_[entry.protocol == Protocol::udp ? 1 : 0]; }
     void store_record(const std::string& key, const std::string& name, FlatRecord record, Protocol protocol,
                       Instant dies);
-    void insert(Place place, const std::string& address, Entry entry);
+    void insert(ListKey place, const std::string& address, Entry entry);
     void replace(Order::iterator at, FlatRecord record, Instant dies);
     void erase(Order::iterator at);
     void resize(Entry& entry, std::size_t bytes);

@@ -77,7 +77,7 @@ Pieces whole(std::string text) {
 }
 
 Pieces listed(const RecordTable& table, RecordForm form) {
-    return [&table, form = std::move(form), last = std::optional<RecordTable::Place>(), first = true,
+    return [&table, form = std::move(form), last = std::optional<RecordTable::ListKey>(), first = true,
             any = false](std::string& out) mutable {
         if (std::exchange(first, false)) out += form.begin;
         auto at = table.behind(last ? &*last : nullptr);

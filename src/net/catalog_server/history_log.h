@@ -127,7 +127,7 @@ class HistoryLog final : public catalog::TableWatcher {
     Instant next_checkpoint_{}, next_heard_{}, next_cleaning_{};
     bool checkpoints_ = false;      // one is being written
     bool checkpoint_first_ = true;  // its first piece
-    std::optional<catalog::RecordTable::Place> checkpoint_at_;
+    std::optional<catalog::RecordTable::ListKey> checkpoint_at_;
     BackgroundThread thread_;
 };
 

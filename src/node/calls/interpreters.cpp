@@ -61,9 +61,9 @@ void Interpreters::start(const PythonCall& call, std::unique_ptr<Request> reques
         if (!archive.valid() || fstat(archive.get(), &facts) != 0)
             return refuse(std::move(request), "its environment " + call.environment + ": " + strerror(errno),
                           process::shortage(errno) != nullptr ? Refusal::may_pass : Refusal::lasting);
-        Place& place = place_of(name_of(facts), call.environment, request->fresh);
-        if (!place.interpreter) place.archive = std::move(archive);
-        return send(place, std::move(request));
+        KeptInterpreter& kept = kept_for(name_of(facts), call.environment, request->fresh);
+        if (!kept.interpreter) kept.archive = std::move(archive);
+        return send(kept, std::move(request));
     }
     const std::string file = find_python(call, path_);
     if (file.empty())
@@ -71,87 +71,86 @@ void Interpreters::start(const PythonCall& call, std::unique_ptr<Request> reques
                       "no Python here: neither python" + call.version +
                           " nor python3 is in PATH; install one, or set WORK_QUEUE_PYTHON for the worker",
                       Refusal::lasting);
-    Place& place = place_of(file, file, request->fresh);
-    send(place, std::move(request));
+    KeptInterpreter& kept = kept_for(file, file, request->fresh);
+    send(kept, std::move(request));
 }
 
-Interpreters::Place& Interpreters::place_of(const std::string& key, const std::string& name, bool fresh) {
-    for (const auto& place : places_)
-        if (place->key == key && place->fresh == fresh) return *place;
-    if (places_.size() >= most_places) end_least_used();
-    places_.push_back(std::make_unique<Place>());
-    Place& place = *places_.back();
-    place.number = ++numbers_;
-    place.key = key;
-    place.name = name;
-    place.fresh = fresh;
-    return place;
+Interpreters::KeptInterpreter& Interpreters::kept_for(const std::string& key, const std::string& name,
+                                                      bool fresh) {
+    for (const auto& kept : kept_)
+        if (kept->key == key && kept->fresh == fresh) return *kept;
+    if (kept_.size() >= most_places) end_least_used();
+    kept_.push_back(std::make_unique<KeptInterpreter>());
+    KeptInterpreter& kept = *kept_.back();
+    kept.number = ++numbers_;
+    kept.key = key;
+    kept.name = name;
+    kept.fresh = fresh;
+    return kept;
 }
 
 void Interpreters::end_least_used() {
-    auto least = places_.end();
-    for (auto place = places_.begin(); place != places_.end(); ++place) {
-        const bool idle = !(*place)->interpreter || (*place)->interpreter->idle();
+    auto least = kept_.end();
+    for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
+        const bool idle = !(*kept)->interpreter || (*kept)->interpreter->idle();
         const auto since = [](const auto& one) {
             return one->interpreter ? one->interpreter->since() : Instant::min();
         };
-        if (idle && (least == places_.end() || since(*place) < since(*least))) least = place;
+        if (idle && (least == kept_.end() || since(*kept) < since(*least))) least = kept;
     }
-    if (least == places_.end()) return;
+    if (least == kept_.end()) return;
     if ((*least)->interpreter) {
         (*least)->interpreter->kill();
         leave(std::move((*least)->interpreter));
     }
-    places_.erase(least);
+    kept_.erase(least);
 }
 
-bool Interpreters::begin(Place& place) {
-    place.interpreter = std::make_unique<Interpreter>(
-        InterpreterSettings{place.archive.valid() ? "" : place.name, place.archive.get(), place.fresh,
+bool Interpreters::begin(KeptInterpreter& kept) {
+    kept.interpreter = std::make_unique<Interpreter>(
+        InterpreterSettings{kept.archive.valid() ? "" : kept.name, kept.archive.get(), kept.fresh,
                             environment_, files_},
         poller_, listener_);
-    if (!place.interpreter->running()) return false;
-    listener_.interpreter_started(place.interpreter->pid());
-    poller_.add(place.interpreter->descriptor(), process::Source::interpreter, EPOLLIN, place.number);
+    if (!kept.interpreter->running()) return false;
+    listener_.interpreter_started(kept.interpreter->pid());
+    poller_.add(kept.interpreter->descriptor(), process::Source::interpreter, EPOLLIN, kept.number);
     return true;
 }
 
-void Interpreters::send(Place& place, std::unique_ptr<Request> request) {
-    if (!place.interpreter && !begin(place)) {
-        const std::unique_ptr<Interpreter> failed = std::move(place.interpreter);
+void Interpreters::send(KeptInterpreter& kept, std::unique_ptr<Request> request) {
+    if (!kept.interpreter && !begin(kept)) {
+        const std::unique_ptr<Interpreter> failed = std::move(kept.interpreter);
         if (failed->may_pass()) return refuse(std::move(request), failed->why_not(), Refusal::may_pass);
-        return refuse(std::move(request), failed->why_not() + remedy(place.archive.valid()),
-                      Refusal::lasting);
+        return refuse(std::move(request), failed->why_not() + remedy(kept.archive.valid()), Refusal::lasting);
     }
-    place.interpreter->start(std::move(request));
+    kept.interpreter->start(std::move(request));
 }
 
 // It has ended, or must. `why`: what is wrong with it; empty: its own last words. Refusal::may_pass: it was
 // killed.
-void Interpreters::begin_anew(Place& place, std::string why, Refusal kind) {
-    std::unique_ptr<Interpreter> ended = std::move(place.interpreter);
+void Interpreters::begin_anew(KeptInterpreter& kept, std::string why, Refusal kind) {
+    std::unique_ptr<Interpreter> ended = std::move(kept.interpreter);
     ended->receive();  // what it had still said
-    if (ended->has_forked()) place.failures = 0;
+    if (ended->has_forked()) kept.failures = 0;
     if (why.empty()) {
         const std::string words = ended->last_words();
-        const bool own_words = place.archive.valid() && !words.empty();  // of unpack.sh
+        const bool own_words = kept.archive.valid() && !words.empty();  // of unpack.sh
         why = own_words ? words : words.empty() ? "ended" : "ended: " + words;
     }
     auto requests = ended->take_requests();
     ended->kill();
     leave(std::move(ended));
-    const bool hopeless = ++place.failures >= most_failures;
-    if (hopeless) place.failures = 0;
+    const bool hopeless = ++kept.failures >= most_failures;
+    if (hopeless) kept.failures = 0;
     for (auto& request : requests) {
         if (hopeless)
             refuse(std::move(request),
-                   place.archive.valid()
-                       ? place.name + ": " + why
-                       : "the interpreter " + place.name + " " + why +
-                             (kind == Refusal::may_pass ? "" : remedy(place.archive.valid())),
+                   kept.archive.valid() ? kept.name + ": " + why
+                                        : "the interpreter " + kept.name + " " + why +
+                                              (kind == Refusal::may_pass ? "" : remedy(kept.archive.valid())),
                    kind);
         else
-            send(place, std::move(request));
+            send(kept, std::move(request));
     }
 }
 
@@ -172,32 +171,32 @@ void Interpreters::refuse(std::unique_ptr<Request> request, const std::string& w
 }
 
 void Interpreters::ready(std::size_t number) {
-    const auto found = std::find_if(places_.begin(), places_.end(),
-                                    [&](const auto& place) { return place->number == number; });
-    if (found == places_.end() || !(*found)->interpreter) return;
+    const auto found =
+        std::find_if(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept->number == number; });
+    if (found == kept_.end() || !(*found)->interpreter) return;
     // It has ended: reaped() will say how.
     if (Interpreter& interpreter = *(*found)->interpreter; !interpreter.receive()) interpreter.kill();
 }
 
 bool Interpreters::withdraw(std::uint64_t serial) {
-    for (const auto& place : places_)
-        if (place->interpreter && place->interpreter->withdraw(serial)) return true;
+    for (const auto& kept : kept_)
+        if (kept->interpreter && kept->interpreter->withdraw(serial)) return true;
     return false;
 }
 
 void Interpreters::process_ready(std::size_t number) {
     const auto pid = static_cast<pid_t>(number);
-    for (const auto& place : places_)
-        if (place->interpreter && place->interpreter->process_ready(pid)) return;
+    for (const auto& kept : kept_)
+        if (kept->interpreter && kept->interpreter->process_ready(pid)) return;
 }
 
 void Interpreters::reaped(pid_t pid, int status) {
-    for (const auto& place : places_) {
-        if (!place->interpreter || place->interpreter->pid() != pid) continue;
+    for (const auto& kept : kept_) {
+        if (!kept->interpreter || kept->interpreter->pid() != pid) continue;
         const bool killed =
-            !place->interpreter->was_killed() && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-        place->interpreter->reaped();
-        return begin_anew(*place, killed ? "was killed by signal 9: is memory short?" : "",
+            !kept->interpreter->was_killed() && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+        kept->interpreter->reaped();
+        return begin_anew(*kept, killed ? "was killed by signal 9: is memory short?" : "",
                           killed ? Refusal::may_pass : Refusal::lasting);
     }
     const auto found = std::find_if(leaving_.begin(), leaving_.end(),
@@ -210,16 +209,16 @@ void Interpreters::reaped(pid_t pid, int status) {
 }
 
 void Interpreters::check(Instant now) {
-    for (const auto& place : places_) {
-        if (!place->interpreter) continue;
-        place->interpreter->dismiss_unused(now);
-        if (now < due(*place)) continue;
-        if (place->interpreter->idle()) {
-            place->interpreter->kill();
-            leave(std::move(place->interpreter));
+    for (const auto& kept : kept_) {
+        if (!kept->interpreter) continue;
+        kept->interpreter->dismiss_unused(now);
+        if (now < due(*kept)) continue;
+        if (kept->interpreter->idle()) {
+            kept->interpreter->kill();
+            leave(std::move(kept->interpreter));
         } else {
-            const auto limit = limit_of(*place->interpreter, place->archive.valid());
-            begin_anew(*place,
+            const auto limit = limit_of(*kept->interpreter, kept->archive.valid());
+            begin_anew(*kept,
                        "did not answer within " +
                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) +
                            " s",
@@ -229,19 +228,19 @@ void Interpreters::check(Instant now) {
 }
 
 // When to look at it; Instant::max(): not before it says something.
-Instant Interpreters::due(const Place& place) {
-    const Interpreter& interpreter = *place.interpreter;
+Instant Interpreters::due(const KeptInterpreter& kept) {
+    const Interpreter& interpreter = *kept.interpreter;
     if (interpreter.waited_for())
-        return interpreter.waited_for_since() + limit_of(interpreter, place.archive.valid());
+        return interpreter.waited_for_since() + limit_of(interpreter, kept.archive.valid());
     if (const auto since = interpreter.silent_since()) return *since + stuck_limit;
     return interpreter.idle() ? interpreter.since() + unused_limit : Instant::max();
 }
 
 std::optional<Instant> Interpreters::next_check() const {
     std::optional<Instant> next;
-    for (const auto& place : places_) {
-        if (!place->interpreter) continue;
-        const Instant then = std::min(due(*place), place->interpreter->next_dismissal());
+    for (const auto& kept : kept_) {
+        if (!kept->interpreter) continue;
+        const Instant then = std::min(due(*kept), kept->interpreter->next_dismissal());
         next = std::min(next.value_or(then), then);
     }
     return next;

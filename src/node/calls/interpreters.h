@@ -37,7 +37,7 @@ class Interpreters {
     std::optional<Instant> next_check() const;
 
   private:
-    struct Place {
+    struct KeptInterpreter {
         std::size_t number = 0;
         std::string key;
         std::string name;    // for messages: the interpreter, or the archive
@@ -46,13 +46,13 @@ class Interpreters {
         std::unique_ptr<Interpreter> interpreter;
         int failures = 0;  // to start, in a row
     };
-    Place& place_of(const std::string& key, const std::string& name, bool fresh);
-    bool begin(Place& place);
-    void send(Place& place, std::unique_ptr<Request> request);
-    void begin_anew(Place& place, std::string why, Refusal kind);
+    KeptInterpreter& kept_for(const std::string& key, const std::string& name, bool fresh);
+    bool begin(KeptInterpreter& kept);
+    void send(KeptInterpreter& kept, std::unique_ptr<Request> request);
+    void begin_anew(KeptInterpreter& kept, std::string why, Refusal kind);
     void leave(std::unique_ptr<Interpreter> ended);
     void report_orphans(const Interpreter& ended);
-    static Instant due(const Place& place);
+    static Instant due(const KeptInterpreter& kept);
     void refuse(std::unique_ptr<Request> request, const std::string& why, Refusal kind);
     void end_least_used();
 
@@ -61,7 +61,7 @@ class Interpreters {
     const rlimit* files_;
     process::Poller& poller_;
     Listener& listener_;
-    std::vector<std::unique_ptr<Place>> places_;
+    std::vector<std::unique_ptr<KeptInterpreter>> kept_;
     std::vector<std::unique_ptr<Interpreter>> leaving_;  // ended, and not waited for
     std::size_t numbers_ = 0;
 };

@@ -8,9 +8,9 @@ namespace wq::node::launcher {
 
 namespace {
 
-std::vector<machine::Place> places_of(const machine::Slice& slice) {
+std::vector<machine::CoreGroups> places_of(const machine::Slice& slice) {
     return slice.places.size() == slice.cores.size() ? slice.places
-                                                     : std::vector<machine::Place>(slice.cores.size());
+                                                     : std::vector<machine::CoreGroups>(slice.cores.size());
 }
 
 std::vector<int> gpu_nodes_of(const machine::Slice& slice) {

@@ -196,26 +196,26 @@ namespace {
 
 // Groups of one core each tell nothing about proximity: a virtual machine may have a package per core.
 template <class Member>
-void forget_if_single(std::vector<Place>& places, Member Place::*member) {
+void forget_if_single(std::vector<CoreGroups>& places, Member CoreGroups::*member) {
     std::map<Member, std::size_t> sizes;
-    for (const Place& place : places) ++sizes[place.*member];
+    for (const CoreGroups& place : places) ++sizes[place.*member];
     if (std::all_of(sizes.begin(), sizes.end(), [](const auto& group) { return group.second == 1; }))
-        for (Place& place : places) place.*member = 0;
+        for (CoreGroups& place : places) place.*member = 0;
 }
 
 }  // namespace
 
-CorePool::CorePool(std::vector<Place> places)
+CorePool::CorePool(std::vector<CoreGroups> places)
     : places_(std::move(places)), leaf_of_(places_.size()), is_free_(places_.size(), true) {
-    std::vector<Place> used = places_;
-    forget_if_single(used, &Place::package);
-    forget_if_single(used, &Place::node);
-    forget_if_single(used, &Place::cache);
+    std::vector<CoreGroups> used = places_;
+    forget_if_single(used, &CoreGroups::package);
+    forget_if_single(used, &CoreGroups::node);
+    forget_if_single(used, &CoreGroups::cache);
     std::map<int, std::size_t> package_numbers;
     std::map<std::pair<int, int>, std::size_t> node_numbers;
-    std::map<Place, std::size_t> leaf_numbers;
+    std::map<CoreGroups, std::size_t> leaf_numbers;
     for (std::size_t core = 0; core < used.size(); ++core) {
-        const Place& place = used[core];
+        const CoreGroups& place = used[core];
         const auto [package, new_package] = package_numbers.try_emplace(place.package, packages_.size());
         if (new_package) packages_.emplace_back();
         const auto [node, new_node] = node_numbers.try_emplace({place.package, place.node}, nodes_.size());

@@ -45,8 +45,8 @@ struct Closeness {
 
 class CorePool {
   public:
-    // One Place per core. A node or cache that spans several packages (or nodes) counts as one in each.
-    explicit CorePool(std::vector<Place> places);
+    // One CoreGroups per core. A node or cache that spans several packages (or nodes) counts as one in each.
+    explicit CorePool(std::vector<CoreGroups> places);
 
     std::size_t size() const { return leaf_of_.size(); }
     std::size_t free() const { return free_; }
@@ -58,7 +58,7 @@ class CorePool {
     std::size_t free_in(std::size_t node) const { return nodes_[node].free; }
     std::size_t node_of(std::size_t core) const { return leaves_[leaf_of_[core]].parent; }
     std::size_t package_of_node(std::size_t node) const { return nodes_[node].parent; }
-    std::vector<std::size_t> nodes_at(int place_node) const;  // those of this Place::node
+    std::vector<std::size_t> nodes_at(int place_node) const;  // those of this CoreGroups::node
 
     // Takes `count` cores, at most free() (within the node: free_in()), and appends them to `taken`.
     void take(std::size_t count, std::vector<std::size_t>& taken);
@@ -83,7 +83,7 @@ class CorePool {
     enum class Becomes : std::uint8_t { free, taken };
     void count_change(std::size_t core, Becomes becomes);
 
-    std::vector<Place> places_;
+    std::vector<CoreGroups> places_;
     std::vector<Group> packages_;
     std::vector<Group> nodes_;
     std::vector<Group> leaves_;

@@ -234,7 +234,7 @@ Bounds of_node(const Bounds& bounds) {
 
 void choose_nearest(Machine& machine) {
     if (!machine.core_count || *machine.core_count > machine.cores.size()) return;
-    std::vector<Place> places;
+    std::vector<CoreGroups> places;
     for (std::size_t core = 0; core < machine.cores.size(); ++core) places.push_back(machine.place(core));
     std::vector<std::size_t> chosen;
     CorePool(std::move(places)).take(*machine.core_count, chosen);

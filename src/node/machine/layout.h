@@ -12,19 +12,19 @@ namespace wq::node::machine {
 
 // The groups of a core, each numbered from 0 over the whole machine. A machine without packages, NUMA nodes
 // or shared caches has one group of that kind.
-struct Place {
+struct CoreGroups {
     int package = 0;
     int node = 0;
     int cache = 0;  // the largest cache shared by several cores of a node, usually the third level's
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const CoreGroups&) const = default;
 };
 template <class V>
-void fields(Place& place, V& visit) {
+void fields(CoreGroups& place, V& visit) {
     visit(place.package, place.node, place.cache);
 }
 
 struct LayoutCore {
-    Place place;
+    CoreGroups place;
     std::vector<int> pus;  // OS indexes of all its hardware threads, ascending
 };
 
@@ -42,7 +42,7 @@ struct GpuDevice {
 
 struct Layout {
     std::vector<LayoutCore> cores;  // in topological order: neighbours share caches and memory
-    std::vector<MemoryNode> nodes;  // indexed by Place::node
+    std::vector<MemoryNode> nodes;  // indexed by CoreGroups::node
     int packages = 1;
     int caches = 1;
     std::string cache_name;       // "L3"; empty: no shared cache
@@ -66,9 +66,9 @@ constexpr Binding last_of(Binding) {
 
 struct Slice {
     std::vector<std::vector<int>> cores;  // for each core the OS indexes of its PUs, in topological order
-    std::vector<Place> places;            // of each core; empty: only the number of cores is known
+    std::vector<CoreGroups> places;       // of each core; empty: only the number of cores is known
     std::vector<std::string> gpus;        // the value for *_VISIBLE_DEVICES of each
-    std::vector<int> gpu_nodes;           // the nearest Place::node of each; -1: unknown
+    std::vector<int> gpu_nodes;           // the nearest CoreGroups::node of each; -1: unknown
     std::string gpu_variable;             // "CUDA_VISIBLE_DEVICES" or "ROCR_VISIBLE_DEVICES"; empty: no GPUs
     std::int64_t memory_mb = 0;
     std::int64_t disk_mb = 0;

@@ -68,7 +68,7 @@ struct Machine {
     }
     std::size_t cores_offered() const { return core_count.value_or(cores.size()); }
     // The position of a core in `cores`.
-    const Place& place(std::size_t core) const { return layout.cores[numbers[core]].place; }
+    const CoreGroups& place(std::size_t core) const { return layout.cores[numbers[core]].place; }
 };
 
 }  // namespace wq::node::machine

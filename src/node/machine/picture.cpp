@@ -89,7 +89,7 @@ void add_node(Sheet& sheet, const Layout& layout, int package, int node,
     std::vector<std::string> line;
     int cache = -1;
     for (std::size_t core = 0; core < layout.cores.size(); ++core) {
-        const Place& place = layout.cores[core].place;
+        const CoreGroups& place = layout.cores[core].place;
         if (place.package != package || place.node != node) continue;
         if (place.cache != cache && !line.empty()) {
             add_cells(sheet, label, line);

@@ -31,7 +31,7 @@ std::size_t begun(std::int64_t thousandths) {
 
 }  // namespace
 
-Placement::Placement(std::vector<Place> cores, std::vector<int> gpu_nodes)
+Placement::Placement(std::vector<CoreGroups> cores, std::vector<int> gpu_nodes)
     : pool_(std::move(cores)), core_left_(pool_.size(), one_whole), gpu_left_(gpu_nodes.size(), one_whole) {
     std::map<int, std::vector<std::size_t>> by_node;
     for (std::size_t gpu = 0; gpu < gpu_nodes.size(); ++gpu) by_node[gpu_nodes[gpu]].push_back(gpu);

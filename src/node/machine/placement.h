@@ -37,8 +37,8 @@ struct Seat {
 
 class Placement {
   public:
-    // `gpu_nodes`: the nearest Place::node of each GPU; -1: unknown.
-    explicit Placement(std::vector<Place> cores, std::vector<int> gpu_nodes = {});
+    // `gpu_nodes`: the nearest CoreGroups::node of each GPU; -1: unknown.
+    explicit Placement(std::vector<CoreGroups> cores, std::vector<int> gpu_nodes = {});
 
     // Whether this many thousandths of one kind fit now.
     bool fits_cores(std::int64_t cores) const;

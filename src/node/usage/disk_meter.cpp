@@ -27,7 +27,7 @@ constexpr std::int64_t stat_block_bytes = 512;  // the unit of st_blocks
 
 }  // namespace
 
-DiskWalk::Folder DiskWalk::open(int in, const char* name, int flags, Place& place) {
+DiskWalk::Folder DiskWalk::open(int in, const char* name, int flags, FileIdentity& place) {
     const int fd = ::openat(in, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
     if (fd < 0) return nullptr;
     Folder folder(fdopendir(fd));
@@ -97,7 +97,7 @@ void DiskWalk::go_down() {
 void DiskWalk::go_up() {
     levels_.pop_back();
     if (levels_.empty()) return here_.reset();
-    Place place;
+    FileIdentity place;
     here_ = open(dirfd(here_.get()), "..", 0, place);
     if (!here_ || place != levels_.back().place) find_again();
 }
@@ -108,7 +108,7 @@ void DiskWalk::find_again() {
     std::size_t found = 0;
     Folder above;
     for (const Level& level : levels_) {
-        Place place;
+        FileIdentity place;
         Folder folder = found == 0 ? open(AT_FDCWD, level.name.c_str(), 0, place)
                                    : open(dirfd(above.get()), level.name.c_str(), O_NOFOLLOW, place);
         if (!folder || place != level.place) break;

@@ -37,9 +37,9 @@ class DiskWalk {
     bool in_one_turn() const { return turns_ <= 1; }
 
   private:
-    using Place = std::pair<dev_t, ino_t>;
+    using FileIdentity = std::pair<dev_t, ino_t>;
     struct Level {  // a folder on the path to the current one
-        Place place;
+        FileIdentity place;
         std::string name;                // name in its parent; for the first: its path
         bool read = false;               // completely
         std::vector<std::string> below;  // its folders that are still to be visited
@@ -49,7 +49,7 @@ class DiskWalk {
     };
     using Folder = std::unique_ptr<DIR, CloseFolder>;
 
-    static Folder open(int in, const char* name, int flags, Place& place);
+    static Folder open(int in, const char* name, int flags, FileIdentity& place);
     bool begin_next();
     bool step();
     void count(const char* name);
@@ -61,7 +61,7 @@ class DiskWalk {
     std::vector<Level> levels_;
     Folder here_;  // the last level; null if it cannot be read
     DiskUse found_;
-    std::set<Place> named_again_;
+    std::set<FileIdentity> named_again_;
     int turns_ = 0;
 };
 

@@ -194,7 +194,7 @@ void Derived::sample(const journal::Sample& sample) {
 
 void Derived::record(const Recorded& ended) {
     const journal::TaskRecord& record = ended.record;
-    const Place& place = places_[record.worker.value()];
+    const WorkerAddress& place = places_[record.worker.value()];
     if (h5_) h5_->append(hdf5::Dataset::tasks, tasks_row(record));
     if (joblog_.is_open()) journal::put_joblog_line(joblog_.lines(), record, place.host, ended.command);
     if (transactions_.is_open())

@@ -71,11 +71,11 @@ class Derived : private journal::JournalVisitor {
     std::unordered_map<std::uint32_t, std::uint32_t> category_of_id_;
     std::map<std::pair<std::uint32_t, WallMicros>, std::uint64_t> worker_rows_;
     std::uint64_t worker_row_count_ = 0;
-    struct Place {
+    struct WorkerAddress {
         std::string host;
         std::string address;
     };
-    std::unordered_map<std::uint32_t, Place> places_;
+    std::unordered_map<std::uint32_t, WorkerAddress> places_;
     std::vector<std::string> notices_;
 };
 

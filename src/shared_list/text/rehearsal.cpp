@@ -190,7 +190,7 @@ class Rehearser {
     }
 
   private:
-    struct Place {
+    struct WorkerTurn {
         std::uint64_t last = 0;
         bool left = false;
     };
@@ -215,7 +215,7 @@ class Rehearser {
 
     // `#!` lines take no time.
     void take_turn(std::uint64_t step, WorkerId id) {
-        Place& place = places_[id];
+        WorkerTurn& place = places_[id];
         while (!place.left) {
             const auto choice = ready_.choose(id, place.last);
             if (!choice) return;
@@ -283,7 +283,7 @@ class Rehearser {
     Document list_;
     ReadyLines ready_;
     WorkerId workers_;
-    std::vector<Place> places_;
+    std::vector<WorkerTurn> places_;
     std::map<std::uint64_t, Block> blocked_;
     std::vector<Take> running_;
     Rehearsal result_;

@@ -49,17 +49,18 @@ namespace {
 // A rank above 0.
 class Rank final : public Member {
   public:
-    struct Place {
+    struct WayToRankZero {
         std::uint32_t rank;
         std::string contact;                 // of rank 0
         ranks::tickets::Counters* counters;  // null: its node asks by message
     };
-    Rank(SliceWorks works, std::unique_ptr<Pass> pass, manager::run::NodeTickets tickets, const Place& place)
+    Rank(SliceWorks works, std::unique_ptr<Pass> pass, manager::run::NodeTickets tickets,
+         const WayToRankZero& way)
         : works_(std::move(works)), pass_(std::move(pass)), tickets_(std::move(tickets)) {
-        auto dial = net::frames::dial_options(api::checked(net::frames::parse_contact(place.contact)));
+        auto dial = net::frames::dial_options(api::checked(net::frames::parse_contact(way.contact)));
         dial.limits = claims::taker_limits();
-        claims::TakerOptions taking = taker_options(*pass_, tickets_.name, place.rank);
-        taking.counters = place.counters;
+        claims::TakerOptions taking = taker_options(*pass_, tickets_.name, way.rank);
+        taking.counters = way.counters;
         line_ = api::checked(claims::TakerLine::open(std::move(dial), *tickets_.pool, std::move(taking)));
     }
     const Pass& pass() const override { return *pass_; }
@@ -167,9 +168,10 @@ AmongRanks open_together(MpiSession::Parts& parts, const std::vector<std::string
                                                             std::move(start.committed), std::move(tickets),
                                                             std::move(*port), ranks});
         else
-            member = std::make_unique<Rank>(std::move(start.works), std::move(start.pass), std::move(tickets),
-                                            Rank::Place{static_cast<std::uint32_t>(parts.rank), first.contact,
-                                                        parts.beside_rank_0 ? nullptr : counters});
+            member = std::make_unique<Rank>(
+                std::move(start.works), std::move(start.pass), std::move(tickets),
+                Rank::WayToRankZero{static_cast<std::uint32_t>(parts.rank), first.contact,
+                                    parts.beside_rank_0 ? nullptr : counters});
         start_taking(*member);
     });
     try {

@@ -144,7 +144,7 @@ std::string answer_of(Done) {
 std::string answer_of(std::string_view pass) {
     return good_answer(pass);
 }
-std::string answer_of(const sources::Place& place) {
+std::string answer_of(const sources::RecordSpan& place) {
     return good_answer(place);
 }
 std::string answer_of(const FoundFile& found) {
@@ -172,8 +172,8 @@ std::string answer_of(const sources::RecordBlock& block) {
 Result<std::string> pass_of(std::string_view answer) {
     return read_answer<std::string>(answer);
 }
-Result<sources::Place> place_in(std::string_view answer) {
-    return read_answer<sources::Place>(answer);
+Result<sources::RecordSpan> place_in(std::string_view answer) {
+    return read_answer<sources::RecordSpan>(answer);
 }
 Result<FoundFile> found_of(std::string_view answer) {
     return read_answer<FoundFile>(answer);

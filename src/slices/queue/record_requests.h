@@ -38,7 +38,7 @@ struct ReadOn {  // the next records of a reader
 };
 struct MoveReader {
     std::uint64_t reader = 0;
-    sources::Place place;
+    sources::RecordSpan place;
 };
 struct CloseReader {  // answer: empty
     std::uint64_t reader = 0;
@@ -77,7 +77,7 @@ struct Done {};
 std::string answer_of(const Error& error);
 std::string answer_of(Done);
 std::string answer_of(std::string_view pass);
-std::string answer_of(const sources::Place& place);
+std::string answer_of(const sources::RecordSpan& place);
 std::string answer_of(WorkIs is);
 std::string answer_of(const FoundFile& found);
 std::string answer_of(const OpenedReader& opened);
@@ -85,7 +85,7 @@ std::string answer_of(const sources::RecordBlock& block);
 
 // The error of the answer; bad_input also: it is garbage.
 Result<std::string> pass_of(std::string_view answer);
-Result<sources::Place> place_in(std::string_view answer);
+Result<sources::RecordSpan> place_in(std::string_view answer);
 Result<WorkIs> look_in(std::string_view answer);
 Result<FoundFile> found_of(std::string_view answer);
 Result<OpenedReader> opened_of(std::string_view answer);

@@ -184,7 +184,7 @@ class RemoteReader final : public sources::RecordReader {
         return block;
     }
 
-    Status move_to(const sources::Place& place) override {
+    Status move_to(const sources::RecordSpan& place) override {
         drop_answer();
         bytes_.clear(), starts_.clear();
         size_ = used_ = 0;
@@ -268,7 +268,7 @@ Result<WorkIs> RemoteRecords::inspect(const Slice& slice) {
     return look_in(*answer);
 }
 
-Result<sources::Place> RemoteRecords::place_of(const Slice& slice) {
+Result<sources::RecordSpan> RemoteRecords::place_of(const Slice& slice) {
     const auto answer = ask(*giver_, AskPlace{slice});
     if (!answer) return answer.error();
     return place_in(*answer);

@@ -27,7 +27,7 @@ class RemoteRecords final : public RecordSource {
     RemoteRecords(std::shared_ptr<claims::Questions> giver, Say say)
         : giver_(std::move(giver)), say_(std::move(say)) {}
     Result<WorkIs> inspect(const Slice& slice) override;
-    Result<sources::Place> place_of(const Slice& slice) override;
+    Result<sources::RecordSpan> place_of(const Slice& slice) override;
     Result<std::unique_ptr<sources::RecordReader>> open(const Slice& slice, const ReadAs& as) override;
 
   private:

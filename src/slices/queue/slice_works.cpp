@@ -106,8 +106,8 @@ Result<WorkIs> SliceWorks::inspect(const Slice& slice) {
     return S_ISREG(status.st_mode) ? WorkIs::file : WorkIs::other;
 }
 
-sources::Place SliceWorks::place(const Slice& slice) const {
-    sources::Place place{{slice.start.value_or(0), slice.end.value_or(0)}, {}};
+sources::RecordSpan SliceWorks::place(const Slice& slice) const {
+    sources::RecordSpan place{{slice.start.value_or(0), slice.end.value_or(0)}, {}};
     const sources::Surveyed* source = find(slice.work);
     if (source != nullptr) place.from = source->lines.place_before(place.records.first);
     return place;

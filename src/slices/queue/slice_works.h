@@ -38,7 +38,7 @@ class RecordSource {
     // What the slice's work is where the works are.
     virtual Result<WorkIs> inspect(const Slice& slice) = 0;
     // Where the slice's records begin, for RecordReader::move_to(). Error: nobody can say it any more.
-    virtual Result<sources::Place> place_of(const Slice& slice) = 0;
+    virtual Result<sources::RecordSpan> place_of(const Slice& slice) = 0;
     // Error bad_input: it cannot be read, or changed since it was counted. Error usage: it was cut into other
     // records than these.
     virtual Result<std::unique_ptr<sources::RecordReader>> open(const Slice& slice, const ReadAs& as) = 0;
@@ -49,7 +49,7 @@ class RecordSource {
 // What is known of a slice's work before it is opened.
 struct Whereabouts {
     std::optional<sources::SourceStamp> planned;  // nullopt: it was not counted
-    sources::Place place;
+    sources::RecordSpan place;
 };
 // In this process, whatever works it has.
 Result<std::unique_ptr<sources::RecordReader>> open_here(const Slice& slice, const ReadAs& as,
@@ -74,12 +74,12 @@ class SliceWorks final : public RecordSource {
     // Error usage: it was cut into other records than these.
     Result<Whereabouts> whereabouts(const Slice& slice, const ReadAs& as) const;
     Result<WorkIs> inspect(const Slice& slice) override;
-    Result<sources::Place> place_of(const Slice& slice) override { return place(slice); }
+    Result<sources::RecordSpan> place_of(const Slice& slice) override { return place(slice); }
     Result<std::unique_ptr<sources::RecordReader>> open(const Slice& slice, const ReadAs& as) override;
 
   private:
     const sources::Surveyed* find(const std::string& work) const;
-    sources::Place place(const Slice& slice) const;
+    sources::RecordSpan place(const Slice& slice) const;
 
     std::vector<std::string> names_;  // without the prefix
     std::vector<sources::Surveyed> sources_;

@@ -46,7 +46,7 @@ Status H5RowReader::fill_texts() {
     return success();
 }
 
-Status H5RowReader::move_to(const Place& place) {
+Status H5RowReader::move_to(const RecordSpan& place) {
     if (auto there = rows_.check(place.records); !there) return there;
     left_ = place.records;
     block_ = {};

@@ -22,7 +22,7 @@ class H5RowReader final : public RecordReader {
     static Result<H5RowReader> open(H5Rows rows, std::optional<Interval> range = std::nullopt);
     Result<RecordBlock> read(std::size_t most) override;
     std::shared_ptr<const void> keep() override { return has_texts() ? nullptr : bytes_.keep(); }
-    Status move_to(const Place& place) override;
+    Status move_to(const RecordSpan& place) override;
     std::string row_type() const override { return rows_.type().text(); }
     std::uint64_t record_bytes() const override { return rows_.type().row_bytes(); }
 

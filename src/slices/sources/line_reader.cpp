@@ -175,7 +175,7 @@ Result<LineReader> LineReader::open(SourceFile file, std::optional<Interval> lin
     return reader;
 }
 
-Status LineReader::move_to(const Place& place) {
+Status LineReader::move_to(const RecordSpan& place) {
     const Interval lines = place.records;
     if (lines.first > lines.end || place.from.line > lines.first || place.from.offset > file_.bytes())
         return file_.unreadable("line " + std::to_string(place.from.line + 1) + " at byte " +

@@ -79,7 +79,7 @@ class LineReader final : public RecordReader {
     static Result<LineReader> open(SourceFile file, std::optional<Interval> lines = std::nullopt,
                                    LinePlace from = {});
     Result<RecordBlock> read(std::size_t most) override;
-    Status move_to(const Place& place) override;
+    Status move_to(const RecordSpan& place) override;
 
   private:
     explicit LineReader(SourceFile file) : RecordReader(file.path() + ':'), file_(std::move(file)) {}

@@ -46,7 +46,7 @@ Status BinaryReader::fill(std::uint64_t wanted) {
     return file_.read(block_.first, block_.end, bytes_.renew(count * file_.record_bytes()));
 }
 
-Status BinaryReader::move_to(const Place& place) {
+Status BinaryReader::move_to(const RecordSpan& place) {
     if (auto there = file_.check(place.records); !there) return there;
     left_ = place.records;
     block_ = {};

@@ -45,7 +45,7 @@ class BinaryReader final : public RecordReader {
     static Result<BinaryReader> open(RecordFile file, std::optional<Interval> records = std::nullopt);
     Result<RecordBlock> read(std::size_t most) override;
     std::shared_ptr<const void> keep() override { return bytes_.keep(); }
-    Status move_to(const Place& place) override;
+    Status move_to(const RecordSpan& place) override;
     std::uint64_t record_bytes() const override { return file_.record_bytes(); }
 
   private:

@@ -40,12 +40,12 @@ struct LinePlace {
 };
 
 // Records of a source, half-open. Lines are searched from a place at or before the first.
-struct Place {
+struct RecordSpan {
     Interval records;
     LinePlace from{};
 };
 template <class V>
-void fields(Place& place, V& visit) {
+void fields(RecordSpan& place, V& visit) {
     visit(place.records.first, place.records.end, place.from.line, place.from.offset);
     visit.require(place.records.first <= place.records.end && place.from.line <= place.records.first);
 }
@@ -67,7 +67,7 @@ class RecordReader {
     virtual std::shared_ptr<const void> keep() { return nullptr; }
     // Reads these from now on: to open a source anew costs more than to read a short slice of it. Error
     // bad_input: it has fewer.
-    virtual Status move_to(const Place& place) = 0;
+    virtual Status move_to(const RecordSpan& place) = 0;
 
   protected:
     explicit RecordReader(std::string key_prefix) : key_prefix_(std::move(key_prefix)) {}

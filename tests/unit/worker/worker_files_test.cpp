@@ -263,7 +263,7 @@ TEST_F(WorkerFilesTest, WhatACommandMakesIsMadeOnceForAllThatShareIt) {
     ASSERT_THAT(events, SizeIs(1)) << "the other one waits";
     const auto& make = std::get<WorkerFiles::Make>(events[0]);
     EXPECT_EQ(make.from, "the line");
-    EXPECT_EQ(files_->place_of({TaskId(0), 1}), WorkerFiles::Place::making);
+    EXPECT_EQ(files_->phase_of({TaskId(0), 1}), WorkerFiles::Phase::making);
     std::filesystem::create_directory(make.path);
     std::ofstream(make.path + "/inside") << "made";
     files_->made({TaskId(0), 1, {}, {}});

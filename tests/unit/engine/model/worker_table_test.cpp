@@ -30,7 +30,7 @@ TEST_F(WorkerTableTest, OrdersWorkersOfAKindByFreeCores) {
     table.lease(*table.find(WorkerId(1)), TaskId(1), {6, 0, 0, 0});
     ASSERT_EQ(table.kinds().size(), 1u);
     std::vector<std::pair<std::int64_t, std::uint32_t>> places;
-    for (const Place& place : table.kinds().begin()->second.by(Scarce::cores))
+    for (const SearchPosition& place : table.kinds().begin()->second.by(Scarce::cores))
         places.emplace_back(place.room, place.id.value());
     EXPECT_THAT(places, ElementsAre(Pair(4000, 3), Pair(3000, 2), Pair(-2000, 1)));
     EXPECT_EQ(table.busy(), 2u);
@@ -56,7 +56,7 @@ TEST_F(WorkerTableTest, OrdersWorkersOfAKindByWhatIsScarceOnceThatIsAskedFor) {
     table.lease(*table.find(WorkerId(2)), TaskId(1), {1, 0, 0, 0});
     table.add(worker(4, 4), Instant());
     std::vector<std::pair<std::int64_t, std::uint32_t>> places;
-    for (const Place& place : table.find(WorkerId(1))->kind->second.by(Scarce::gpus))
+    for (const SearchPosition& place : table.find(WorkerId(1))->kind->second.by(Scarce::gpus))
         places.emplace_back(place.room, place.id.value());
     EXPECT_THAT(places, ElementsAre(Pair(2000, 3), Pair(2000, 2), Pair(1000, 1)));  // the idle one first
     table.release(*table.find(WorkerId(1)), TaskId(0), {0, 0, 0, 1});
@@ -82,7 +82,7 @@ TEST_F(WorkerTableTest, AKindIsEqualCoresAndFeaturesAndAnEndWithinSixHours) {
     table.add(worker(5, 8), Instant());
     EXPECT_EQ(table.kinds().size(), 4u);
     for (const auto& [kind, of_kind] : table.kinds())
-        for (const Place& place : of_kind.by(Scarce::cores)) {
+        for (const SearchPosition& place : of_kind.by(Scarce::cores)) {
             EXPECT_TRUE(table.find(place.id)->whole.fits_in(kind.at_most.whole));
             EXPECT_TRUE(!kind.leaves_by || *place.leaves_at <= *kind.leaves_by);
         }

@@ -82,7 +82,7 @@ TEST(LauncherBind, ATaskOfADescribedMachineRunsOnThisOne) {
     session.options.slice.bind = machine::Binding::none;
     session.options.slice.of_this_machine = false;
     session.options.slice.cores = {{5000}};
-    session.options.slice.places = {machine::Place{}};
+    session.options.slice.places = {machine::CoreGroups{}};
     session.open();
     const auto end =
         session.run(shell_line(1, "grep Cpus_allowed_list /proc/self/status | cut -f2; echo $CORES_LIST"));

@@ -50,8 +50,8 @@ class Seats {
     }
 
   private:
-    std::vector<Place> places() const {
-        std::vector<Place> places;
+    std::vector<CoreGroups> places() const {
+        std::vector<CoreGroups> places;
         for (std::size_t core = 0; core < machine_.cores.size(); ++core)
             places.push_back(machine_.place(core));
         return places;

@@ -21,9 +21,9 @@ using testing::SizeIs;
 constexpr std::int64_t all = one_whole;
 
 // Small machines of uneven groups: packages of 1 to 2 nodes with 1 to 2 caches of 1 to 3 cores.
-std::vector<Place> small_machine(std::mt19937& random) {
+std::vector<CoreGroups> small_machine(std::mt19937& random) {
     const auto up_to = [&](int most) { return 1 + static_cast<int>(random() % static_cast<unsigned>(most)); };
-    std::vector<Place> places;
+    std::vector<CoreGroups> places;
     int node = 0;
     int cache = 0;
     const int packages = up_to(2);
@@ -54,7 +54,7 @@ TEST(CorePool, NoSetOfFreeCoresIsCloser) {
     std::mt19937 random(1);
     std::size_t checked = 0;
     for (int machine = 0; machine < 300; ++machine) {
-        const std::vector<Place> places = small_machine(random);
+        const std::vector<CoreGroups> places = small_machine(random);
         if (places.size() > 12) continue;
         CorePool pool(places);
         for (std::size_t core = 0; core < places.size(); ++core) {  // some are in use
@@ -81,8 +81,8 @@ TEST(CorePool, NoSetOfFreeCoresIsCloser) {
     EXPECT_GT(checked, 500U);
 }
 
-std::vector<Place> even(int packages, int nodes, int caches, int cores) {
-    std::vector<Place> places;
+std::vector<CoreGroups> even(int packages, int nodes, int caches, int cores) {
+    std::vector<CoreGroups> places;
     for (int core = 0; core < packages * nodes * caches * cores; ++core) {
         const int cache = core / cores;
         places.push_back({cache / caches / nodes, cache / caches, cache});
@@ -122,7 +122,7 @@ TEST(CorePool, GroupsOfOneCoreSayNothing) {
 }
 
 TEST(CorePool, ACacheOverNodesCountsInEach) {
-    std::vector<Place> places(8);
+    std::vector<CoreGroups> places(8);
     for (std::size_t core = 0; core < 8; ++core) places[core] = {0, static_cast<int>(core / 4), 0};
     CorePool pool(places);
     EXPECT_EQ(pool.closeness({0, 7}), (Closeness{1, 2, 2}));
@@ -247,7 +247,7 @@ TEST(Placement, NothingIsGivenTwiceAndNothingIsLost) {
     std::mt19937 random(7);
     const auto below = [&](unsigned end) { return static_cast<std::int64_t>(random() % end); };
     for (int round = 0; round < 40; ++round) {
-        const std::vector<Place> places = small_machine(random);
+        const std::vector<CoreGroups> places = small_machine(random);
         std::vector<int> gpu_nodes;
         for (std::int64_t gpus = below(5); gpus > 0; --gpus)
             gpu_nodes.push_back(static_cast<int>(below(5)) - 1);  // unknown ones and some without a core too

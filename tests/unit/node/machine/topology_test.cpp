@@ -336,8 +336,8 @@ TEST(Topology, TheLayoutSaysWhereEachCoreStands) {
     EXPECT_EQ(node.layout.caches, 16);
     EXPECT_EQ(node.layout.cache_name, "L3");
     ASSERT_THAT(node.layout.nodes, SizeIs(8));
-    EXPECT_EQ(node.place(0), (Place{0, 0, 0}));
-    EXPECT_EQ(node.place(127), (Place{1, 7, 15}));
+    EXPECT_EQ(node.place(0), (CoreGroups{0, 0, 0}));
+    EXPECT_EQ(node.place(127), (CoreGroups{1, 7, 15}));
     ASSERT_THAT(node.gpus.devices, SizeIs(8));
     for (int gpu = 0; gpu < 8; ++gpu) EXPECT_EQ(node.gpus.devices[static_cast<std::size_t>(gpu)].node, gpu);
     EXPECT_EQ(node.gpus.variable, "CUDA_VISIBLE_DEVICES");

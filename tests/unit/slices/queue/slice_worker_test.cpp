@@ -434,7 +434,7 @@ TEST(SliceWorker, AStrangerIsRefused) {
 TEST(RecordRequests, GarbageIsAnError) {
     using namespace slices::queue;
     const Slice slice{"w", 3, 9, 1, 7};
-    const slices::sources::Place place{{3, 9}, {2, 100}};
+    const slices::sources::RecordSpan place{{3, 9}, {2, 100}};
     const std::vector<Request> requests{AskPass{},
                                         AskPlace{slice},
                                         AskLook{slice},
