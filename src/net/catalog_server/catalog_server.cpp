@@ -157,7 +157,7 @@ struct CatalogServer::State {
         });
     }
 
-    Answer answer(const HttpRequest& request) {
+    HttpAnswer answer(const HttpRequest& request) {
         if (past)
             if (auto of_past = past->answer(request)) return std::move(*of_past);
         return {answer_to(request, table, facts), {}};

@@ -100,7 +100,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
     const QueryRoom& room_;
     std::array<char, 4096> part_{};
     std::string request_, piece_;
-    Answer answer_;
+    HttpAnswer answer_;
     Instant last_{};
     std::size_t cost_ = 0;  // bytes of memory, without pieces
     bool head_only_ = false;

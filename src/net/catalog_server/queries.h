@@ -35,7 +35,7 @@ struct QueryRoom {
     Turns& turns;
     Guests& guests;
     const GuestLimits& limits;
-    std::function<Answer(const HttpRequest&)> answer;
+    std::function<HttpAnswer(const HttpRequest&)> answer;
 };
 
 // `room` outlives it.
