@@ -67,7 +67,7 @@ void Giver::take(const Address& from, const Question& question, Instant now) {
     asked(from, question);
 }
 
-void Giver::answer(const Address& taker, Answer answer) {
+void Giver::answer(const Address& taker, GiverAnswer answer) {
     const auto known = takers_.find(taker);
     if (known == takers_.end()) return;
     --known->second.unanswered;

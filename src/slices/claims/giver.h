@@ -50,7 +50,7 @@ class Giver {
     // Called for what takers ask, and when one that may have asked has gone.
     std::function<void(const Address&, Question)> asked = [](const Address&, const Question&) {};
     std::function<void(const Address&)> gone = [](const Address&) {};
-    void answer(const Address& taker, Answer answer);
+    void answer(const Address& taker, GiverAnswer answer);
     // Called when one was lost, before the end.
     std::function<void(std::uint32_t rank, bool is_worker)> on_loss = [](std::uint32_t, bool) {};
     void tick(Instant now);
