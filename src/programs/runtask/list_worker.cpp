@@ -413,9 +413,9 @@ bool may_run_elsewhere(const shared_list::text::MarkedLine& line, shared_list::t
 }
 
 // Blocked lines whose chain of waiting begins at a line that another worker may run.
-std::set<std::uint64_t> waiting_for_others(const shared_list::text::Document& list,
-                                           shared_list::text::WorkerId worker,
-                                           const std::map<std::uint64_t, shared_list::text::Block>& blocks) {
+std::set<std::uint64_t> waiting_for_others(
+    const shared_list::text::Document& list, shared_list::text::WorkerId worker,
+    const std::map<std::uint64_t, shared_list::text::BlockedBy>& blocks) {
     std::set<std::uint64_t> waiting;
     std::uint64_t first = 0;  // that is to be run: a bare `#:` waits for it
     for (const std::uint64_t number : list.live_lines()) {

@@ -151,8 +151,8 @@ std::uint64_t first_misaddressed(const Document& list) {
     return 0;
 }
 
-std::map<std::uint64_t, Block> blocked_lines(const Document& list) {
-    std::map<std::uint64_t, Block> blocked;
+std::map<std::uint64_t, BlockedBy> blocked_lines(const Document& list) {
+    std::map<std::uint64_t, BlockedBy> blocked;
     Blockers above;
     for (const std::uint64_t number : list.live_lines()) {
         const MarkedLine& line = list.line(number);

@@ -284,7 +284,7 @@ class Rehearser {
     ReadyLines ready_;
     WorkerId workers_;
     std::vector<Place> places_;
-    std::map<std::uint64_t, Block> blocked_;
+    std::map<std::uint64_t, BlockedBy> blocked_;
     std::vector<Take> running_;
     Rehearsal result_;
 };
