@@ -115,13 +115,13 @@ struct CatalogServer::State {
               asio::post(context, [this, address, name] { table.name_host(address, name); });
           }),
           queries(context, std::move(ports.queries),
-                  [this](Door::Arrival arrival) {
+                  [this](Acceptor::Arrival arrival) {
                       const std::string address = arrival.address;
                       answer_query_of(make_plain_stream(socket_of(context, std::move(arrival))), address,
                                       query_room);
                   }),
           updates(context, std::move(ports.updates),
-                  [this](Door::Arrival arrival) {
+                  [this](Acceptor::Arrival arrival) {
                       read_update_from(std::move(arrival), context, update_guests, settings.guests, take);
                   }),
           datagrams(context, std::move(ports.datagrams), take) {}
@@ -131,7 +131,7 @@ struct CatalogServer::State {
         if (!tls) return tls.error();
         auto sockets = frames::listen_on(settings.interfaces, settings.ssl_port, settings.ssl_port);
         if (!sockets) return sockets.error();
-        ssl_queries.emplace(context, std::move(*sockets), [this, tls = *tls](Door::Arrival arrival) {
+        ssl_queries.emplace(context, std::move(*sockets), [this, tls = *tls](Acceptor::Arrival arrival) {
             const std::string address = arrival.address;
             answer_query_of(tls.make_stream(socket_of(context, std::move(arrival))), address, query_room);
         });
@@ -225,8 +225,8 @@ struct CatalogServer::State {
             if (history) history->tick(now);
             query_guests.sweep(now);
             update_guests.sweep(now);
-            for (Door* const door : {&queries, &updates, ssl_queries ? &*ssl_queries : nullptr})
-                if (door != nullptr) door->resume();
+            for (Acceptor* const acceptor : {&queries, &updates, ssl_queries ? &*ssl_queries : nullptr})
+                if (acceptor != nullptr) acceptor->resume();
             tick();
         });
     }
@@ -241,9 +241,9 @@ struct CatalogServer::State {
     QueryRoom query_room;
     TakeUpdate take;
     HostNames names;
-    Door queries;
-    Door updates;
-    std::optional<Door> ssl_queries;
+    Acceptor queries;
+    Acceptor updates;
+    std::optional<Acceptor> ssl_queries;
     DatagramReader datagrams;
     asio::steady_timer timer{context};
     std::optional<HistoryFiles> history_files;

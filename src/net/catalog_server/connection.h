@@ -44,7 +44,7 @@ class TlsServer {
 };
 
 // Accepts connections, a few in each turn.
-class Door {
+class Acceptor {
   public:
     struct Arrival {
         Descriptor socket;
@@ -52,7 +52,7 @@ class Door {
         std::string address;
     };
     using Enter = std::function<void(Arrival)>;
-    Door(boost::asio::io_context& context, frames::Listening sockets, Enter enter);
+    Acceptor(boost::asio::io_context& context, frames::Listening sockets, Enter enter);
     // Accepts connections again after the system had no more descriptors. The caller repeats the call.
     void resume();
     std::uint16_t port() const { return port_; }
@@ -71,7 +71,7 @@ class Door {
     std::vector<std::unique_ptr<Listener>> listeners_;
 };
 
-Socket socket_of(boost::asio::io_context& context, Door::Arrival arrival);
+Socket socket_of(boost::asio::io_context& context, Acceptor::Arrival arrival);
 
 // The protocol of a socket's address.
 boost::asio::ip::tcp protocol_of(int descriptor);
