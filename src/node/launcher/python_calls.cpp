@@ -110,7 +110,7 @@ void PythonCalls::call_refused(std::uint64_t serial, std::string reason, calls::
         listener_.task_not_started(*lane, {std::move(reason), kind == calls::Refusal::may_pass});
 }
 
-void PythonCalls::call_ended(std::uint64_t serial, const calls::End& end) {
+void PythonCalls::call_ended(std::uint64_t serial, const calls::PythonCallEnd& end) {
     if (Lane* const lane = lane_of(serial)) listener_.call_ended(*lane, end.status, end.usage);
 }
 
