@@ -48,7 +48,7 @@ Drawn Ledger::draw(Node node, std::uint64_t most) {
         copied_.insert(*copy);
         return Grant{*copy};
     }
-    return committed_.count() == positions_ ? Drawn(End{}) : Drawn(Wait{});
+    return committed_.count() == positions_ ? Drawn(PassEnd{}) : Drawn(Wait{});
 }
 
 void Ledger::grant(Node node, const Interval& range) {

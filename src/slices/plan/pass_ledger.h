@@ -36,10 +36,10 @@ struct Grant {
 struct Wait {  // all are given, but not all committed: some may be given again
     bool operator==(const Wait&) const = default;
 };
-struct End {
-    bool operator==(const End&) const = default;
+struct PassEnd {
+    bool operator==(const PassEnd&) const = default;
 };
-using Drawn = std::variant<Grant, Wait, End>;
+using Drawn = std::variant<Grant, Wait, PassEnd>;
 
 class Ledger {
   public:

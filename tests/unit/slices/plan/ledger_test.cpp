@@ -26,7 +26,7 @@ TEST(Ledger, GivesEachPositionOnceUntilAllAreCommitted) {
     EXPECT_EQ(ledger.commit(1, set({{0, 6}})), set({{0, 6}}));
     EXPECT_EQ(ledger.draw(1, 6), Drawn(Wait{}));
     EXPECT_EQ(ledger.commit(2, set({{6, 10}})), set({{6, 10}}));
-    EXPECT_EQ(ledger.draw(1, 6), Drawn(End{}));
+    EXPECT_EQ(ledger.draw(1, 6), Drawn(PassEnd{}));
 }
 
 TEST(Ledger, WhatALostRankHadIsGivenAgainFirst) {
@@ -53,7 +53,7 @@ TEST(Ledger, AtMostOnceNobodyWaits) {
     Ledger ledger(10, Delivery::at_most_once);
     EXPECT_EQ(ledger.draw(1, 10), Drawn(Grant{{0, 10}}));
     EXPECT_EQ(ledger.lose(1), 0U);
-    EXPECT_EQ(ledger.draw(2, 1), Drawn(End{}));
+    EXPECT_EQ(ledger.draw(2, 1), Drawn(PassEnd{}));
 }
 
 TEST(Ledger, AtLeastOnceWhoWouldWaitGetsTheLastOfAStraggler) {
@@ -65,7 +65,7 @@ TEST(Ledger, AtLeastOnceWhoWouldWaitGetsTheLastOfAStraggler) {
     EXPECT_EQ(ledger.draw(3, 99), Drawn(Wait{}));
     EXPECT_EQ(ledger.commit(2, set({{4, 10}})), set({{4, 10}}));
     EXPECT_EQ(ledger.commit(1, set({{0, 10}})), set({{0, 4}}));
-    EXPECT_EQ(ledger.draw(3, 1), Drawn(End{}));
+    EXPECT_EQ(ledger.draw(3, 1), Drawn(PassEnd{}));
     EXPECT_EQ(ledger.audit(), "");
 }
 
@@ -109,7 +109,7 @@ TEST(Ledger, WhatIsBeyondItsPositionsWasNotCommitted) {
     Ledger ledger(10, Delivery::exactly_once, set({{8, 20}}));
     EXPECT_EQ(ledger.draw(1, 10), Drawn(Grant{{0, 8}}));
     ledger.commit(1, set({{0, 8}}));
-    EXPECT_EQ(ledger.draw(1, 10), Drawn(End{}));
+    EXPECT_EQ(ledger.draw(1, 10), Drawn(PassEnd{}));
     EXPECT_EQ(ledger.audit(), "");
 }
 
@@ -194,7 +194,7 @@ class Histories {
     void take(Node node, Group& group, Rank& rank) {
         if (group.word.empty()) {
             const Drawn drawn = ledger_.draw(node, 1 + random_() % 40);
-            ended_ = std::holds_alternative<End>(drawn);
+            ended_ = std::holds_alternative<PassEnd>(drawn);
             if (const auto* grant = std::get_if<Grant>(&drawn)) group.word.insert(grant->positions);
             // Who waits tells what it has done.
             if (std::holds_alternative<Wait>(drawn)) tell(node, rank);
