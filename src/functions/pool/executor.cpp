@@ -149,15 +149,15 @@ bool Executor::run_here(Batch& batch) {
     if (!state_.begin_call()) return false;
     const std::unique_ptr<ExecutorState, void (*)(ExecutorState*)> end(
         &state_, [](ExecutorState* state) { state->end_call(); });
-    Finished result = call(batch, results_.expect());
+    FinishedJob result = call(batch, results_.expect());
     if (results_.is_over()) result.outcome = Outcome::not_run;
     results_.add(std::move(result));
     return true;
 }
 
-Finished Executor::call(Batch& batch, std::uint64_t session) {
+FinishedJob Executor::call(Batch& batch, std::uint64_t session) {
     using Clock = std::chrono::steady_clock;
-    Finished result;
+    FinishedJob result;
     result.metadata.job = next_job_++;
     result.metadata.session = session;
     result.metadata.created = Clock::now();
@@ -199,13 +199,13 @@ std::optional<JobResult<Batch>> Executor::take_failure() {
     return taken(std::move(*result));
 }
 
-JobResult<Batch> Executor::taken(Finished result) {
+JobResult<Batch> Executor::taken(FinishedJob result) {
     if (collector_) collector_->note_taken();
     return std::move(result).decoded();
 }
 
 // Nobody is woken for results while somebody takes them all the time, so they are looked for in the lanes.
-std::optional<Finished> Executor::take_gathered(std::optional<Duration> timeout) {
+std::optional<FinishedJob> Executor::take_gathered(std::optional<Duration> timeout) {
     gather();
     auto result = results_.take(Duration(0));
     if (result || (timeout && timeout->count() <= 0)) return result;

@@ -58,12 +58,12 @@ class Executor {
     void check_some_are_left() const;
     Lane* lane_with_room() const;
     bool run_here(Batch& batch);
-    Finished call(Batch& batch, std::uint64_t session);
+    FinishedJob call(Batch& batch, std::uint64_t session);
     void wake_collector() const;
     void gather();
 
-    JobResult<Batch> taken(Finished result);
-    std::optional<Finished> take_gathered(std::optional<Duration> timeout);
+    JobResult<Batch> taken(FinishedJob result);
+    std::optional<FinishedJob> take_gathered(std::optional<Duration> timeout);
 
     const JobExecutorOptions options_;
     const KeepBlocks keep_blocks_;

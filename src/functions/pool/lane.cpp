@@ -210,17 +210,17 @@ bool Lane::has_result() const {
     return !kept_.empty() || (results_ && !broken_ && !results_->empty());
 }
 
-std::optional<Finished> Lane::next_result() {
+std::optional<FinishedJob> Lane::next_result() {
     const std::lock_guard lock(mutex_);
     if (!kept_.empty()) {
-        std::optional<Finished> first(std::move(kept_.front()));
+        std::optional<FinishedJob> first(std::move(kept_.front()));
         kept_.pop_front();
         return first;
     }
     return read_result();
 }
 
-std::optional<Finished> Lane::read_result() {
+std::optional<FinishedJob> Lane::read_result() {
     if (!results_ || broken_ || results_->empty()) return std::nullopt;
     auto message = results_->waiting() <= options_.queue && !unfinished_.empty()
                        ? receive_message<ResultHead>(*results_, socket_.get())
@@ -236,7 +236,7 @@ std::optional<Finished> Lane::read_result() {
     unfinished_.pop_front();
     let_go(job);
     useless_ = 0;
-    Finished result;
+    FinishedJob result;
     result.metadata = {
         time_of(job.created), time_of(head.begun), time_of(head.processed), time_of(head.queued), {},
         job.head.job,         job.head.session,    options_.worker,         job.head.attempt};
@@ -378,10 +378,10 @@ void Lane::abandon(Job& job) {
     for (const std::shared_ptr<Block>& block : job.blocks) Block::abandon(block);
 }
 
-Finished Lane::failed(Job& job, std::string why) {
+FinishedJob Lane::failed(Job& job, std::string why) {
     abandon(job);
     ++failed_;
-    Finished result;
+    FinishedJob result;
     result.metadata = {time_of(job.created), {}, {}, {}, {}, job.head.job, job.head.session, options_.worker,
                        job.head.attempt};
     result.outcome = Outcome::error;
