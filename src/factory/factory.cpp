@@ -190,7 +190,7 @@ void Factory::look_at_jobs(Instant now) {
 }
 
 // A worker may join and leave between two looks at its manager: its log knows.
-void Factory::note_end(const std::string& id, const Job& job, const std::string& how) {
+void Factory::note_end(const std::string& id, const BatchJob& job, const std::string& how) {
     const std::string path = log_of(options_.folder + "/" + job.submission, id);
     if (job.joined || job.inherited || joined_by_its_log(path)) {
         if (!job.inherited) failed_starts_ = 0, careful_ = false;

@@ -137,7 +137,7 @@ class Factory {
     void look_at_jobs(Instant now);
     void settle_doubts(Instant now);
     void give_up(const std::string& name);
-    void note_end(const std::string& id, const Job& job, const std::string& how);
+    void note_end(const std::string& id, const BatchJob& job, const std::string& how);
     void count_workers(CycleReport& report);
     std::vector<Demand> demand(CycleReport& report) const;
     std::int64_t unnamed_workers(const Known& known) const;
