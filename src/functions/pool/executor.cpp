@@ -62,10 +62,10 @@ Executor::Executor(detail::JobFunction function, int workers, const JobExecutorO
       results_(results_at_most(workers, options)) {
     for (int worker = 0; worker < workers; ++worker)
         lanes_.push_back(
-            std::make_unique<Lane>(LaneOptions{worker, options.seed + static_cast<std::uint64_t>(worker),
-                                               options.max_queue_size_per_worker, keep_blocks_.bytes(),
-                                               options.retries, options.restart_crashed_worker},
-                                   links_));
+            std::make_unique<JobLane>(LaneOptions{worker, options.seed + static_cast<std::uint64_t>(worker),
+                                                  options.max_queue_size_per_worker, keep_blocks_.bytes(),
+                                                  options.retries, options.restart_crashed_worker},
+                                      links_));
     if (lanes_.empty()) return;
     collector_.emplace(lanes_, zygote_.control.get(), results_, state_);
     links_.control = zygote_.control.get();
@@ -90,9 +90,9 @@ void Executor::start(Duration timeout) {
     throw SetupError("the workers of a JobExecutor cannot be started: " + why, 69);
 }
 
-Lane* Executor::lane_with_room() const {
+JobLane* Executor::lane_with_room() const {
     for (std::size_t tried = 0; tried < lanes_.size(); ++tried) {
-        Lane* const lane = lanes_[(next_lane_ + tried) % lanes_.size()].get();
+        JobLane* const lane = lanes_[(next_lane_ + tried) % lanes_.size()].get();
         if (lane->has_room()) return lane;
     }
     return nullptr;
@@ -118,7 +118,7 @@ bool Executor::put(Batch& batch) {
     state_.check_open();
     if (lanes_.empty()) return run_here(batch);
     const std::lock_guard lock(put_mutex_);
-    Lane* const lane = lane_with_room();
+    JobLane* const lane = lane_with_room();
     if (lane == nullptr) {
         check_some_are_left();
         return false;

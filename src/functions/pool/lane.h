@@ -49,14 +49,14 @@ struct LaneLinks {
     std::atomic<std::uint64_t> lives{0};  // processes asked for
 };
 
-class Lane {
+class JobLane {
   public:
     enum class State : std::uint8_t { starting, up, gone };
 
-    Lane(LaneOptions options, LaneLinks& links) : options_(options), links_(links) {}
-    ~Lane();
-    Lane(const Lane&) = delete;
-    Lane& operator=(const Lane&) = delete;
+    JobLane(LaneOptions options, LaneLinks& links) : options_(options), links_(links) {}
+    ~JobLane();
+    JobLane(const JobLane&) = delete;
+    JobLane& operator=(const JobLane&) = delete;
 
     // By any thread.
     bool has_room() const;
@@ -132,8 +132,8 @@ class Lane {
     std::string why_;  // of the last death
 };
 
-using Lanes = std::vector<std::unique_ptr<Lane>>;
+using JobLanes = std::vector<std::unique_ptr<JobLane>>;
 
-bool all_are_gone(const Lanes& lanes);
+bool all_are_gone(const JobLanes& lanes);
 
 }  // namespace wq::functions::pool
