@@ -287,8 +287,8 @@ std::vector<Demand> Factory::demand(CycleReport& report) const {
     return all;
 }
 
-Limits Factory::limits() const {
-    Limits limits;
+PoolLimits Factory::limits() const {
+    PoolLimits limits;
     limits.least = settings_.min_workers;
     limits.most = settings_.max_workers;
     limits.unconnected = careful_ ? 1 : settings_.workers_per_cycle;

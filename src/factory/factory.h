@@ -141,7 +141,7 @@ class Factory {
     void count_workers(CycleReport& report);
     std::vector<Demand> demand(CycleReport& report) const;
     std::int64_t unnamed_workers(const Known& known) const;
-    Limits limits() const;
+    PoolLimits limits() const;
     void act(CycleReport& report, Instant now);
     void wait_for_next_run(CycleReport& report);
     void submit(CycleReport& report, std::int64_t count, Instant now);
