@@ -41,7 +41,7 @@ struct GiverReport {
 class Giver {
   public:
     // As Nodes. `ranks`: the numbers of workers begin there.
-    Giver(plan::Ledger ledger, std::uint64_t epoch, std::uint32_t ranks = 1)
+    Giver(plan::PassLedger ledger, std::uint64_t epoch, std::uint32_t ranks = 1)
         : nodes_(std::move(ledger), epoch), next_rank_(ranks) {}
 
     void on(net::frames::Transport& line, const net::frames::Arrival& arrival, Instant now);
@@ -62,7 +62,7 @@ class Giver {
     // All who live have reported what they had committed when ask_all() was called last.
     bool all_reported() const { return unreported_.empty(); }
 
-    const plan::Ledger& ledger() const { return nodes_.ledger(); }
+    const plan::PassLedger& ledger() const { return nodes_.ledger(); }
     const IntervalSet& failed() const { return failed_; }  // of what is committed
     bool ended() const { return ledger().committed().count() == ledger().positions(); }
     std::uint64_t takers() const { return takers_.size(); }

@@ -72,7 +72,7 @@ class Service {
 
 struct GiverLineOptions {
     std::unique_ptr<net::frames::TcpListener> others;  // null: there are none
-    plan::Ledger ledger;
+    plan::PassLedger ledger;
     std::uint64_t epoch = 1;  // as of Giver
     std::uint32_t ranks = 1;
     // Receives each commit that counts, if its taker tells times; on the line's thread, as Service.

@@ -93,7 +93,7 @@ class Seal {
     void serve() { counters_.serve(); }
 
     // If is_none(), and something is to be given. nullopt: the counter fails.
-    std::optional<SealOpened> begin(plan::Ledger& ledger) {
+    std::optional<SealOpened> begin(plan::PassLedger& ledger) {
         if (!counter_.set(BatchId(batch_ + 1))) return std::nullopt;
         positions_ = *ledger.seal(ranks::tickets::BatchCounter::most_tickets);
         state_ = State::open;
@@ -112,7 +112,7 @@ class Seal {
     }
 
     // If is_open(). What nobody can have drawn is to be given by message.
-    void close(plan::Ledger& ledger, const std::set<Address>& drawers) {
+    void close(plan::PassLedger& ledger, const std::set<Address>& drawers) {
         const auto drawn = counter_.end(BatchId(batch_), positions_.size());
         if (drawn && *drawn < positions_.size()) ledger.unseal({positions_.first + *drawn, positions_.end});
         state_ = State::closing;
@@ -128,7 +128,7 @@ class Seal {
     }
     bool is_reported() const { return state_ == State::closing && missing_.empty(); }
     // If is_reported(). Returns how many were lost, and are to be given again.
-    std::uint64_t end(plan::Ledger& ledger) {
+    std::uint64_t end(plan::PassLedger& ledger) {
         state_ = State::none;
         if (lost_some_) return ledger.lose_sealed();
         ledger.unseal(positions_);  // by an addition that failed
@@ -199,7 +199,7 @@ class Nodes {
   public:
     // `epoch`: so many positions make an epoch; nodes are granted small parts of one, since what is granted
     // is not taken back.
-    Nodes(plan::Ledger ledger, std::uint64_t epoch) : ledger_(std::move(ledger)), epoch_(epoch) {}
+    Nodes(plan::PassLedger ledger, std::uint64_t epoch) : ledger_(std::move(ledger)), epoch_(epoch) {}
 
     // Those who draw may do so from now on, through these.
     void use(ranks::tickets::Counters& counters, CarefulCounters::Say say, std::uint32_t batch, Instant now);
@@ -223,7 +223,7 @@ class Nodes {
     bool may_serve() const { return seal_.may_serve(); }
     void serve() { seal_.serve(); }  // others' additions
 
-    const plan::Ledger& ledger() const { return ledger_; }
+    const plan::PassLedger& ledger() const { return ledger_; }
     bool is_filling() const;        // a grant is under way
     std::uint64_t waiting() const;  // takers
     void nobody_waits();            // any more
@@ -236,8 +236,8 @@ class Nodes {
         bool operator==(const Filler&) const = default;
     };
     struct Node {
-        Node(plan::Ledger::Node number, std::uint32_t batch) : id(number), recount(batch) {}
-        plan::Ledger::Node id;
+        Node(plan::PassLedger::Node number, std::uint32_t batch) : id(number), recount(batch) {}
+        plan::PassLedger::Node id;
         Recount recount;
         std::set<Address> takers;
         std::set<Address> waiting;  // for an answer to Refill
@@ -258,7 +258,7 @@ class Nodes {
     void give_to_all(Instant now);
     void send_if_none_left();
 
-    plan::Ledger ledger_;
+    plan::PassLedger ledger_;
     std::uint64_t epoch_;
     Seal seal_;
     Map nodes_;

@@ -41,12 +41,12 @@ struct PassEnd {
 };
 using Drawn = std::variant<Grant, Wait, PassEnd>;
 
-class Ledger {
+class PassLedger {
   public:
     using Node = std::uint64_t;  // who shares what is drawn: the ranks of a node, or one TCP worker
 
     // `committed`: by an earlier run.
-    Ledger(std::uint64_t positions, Delivery delivery, IntervalSet committed = {});
+    PassLedger(std::uint64_t positions, Delivery delivery, IntervalSet committed = {});
 
     // Up to `most` positions (at least one), the lowest first: so those that are given again come before new
     // ones.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t few_slices = 10;  // of each rank: below, the last ones decide how long all take
 
-plan::Ledger ledger_of(const Pass& pass, const IntervalSet& committed) {
+plan::PassLedger ledger_of(const Pass& pass, const IntervalSet& committed) {
     constexpr plan::Delivery deliveries[] = {plan::Delivery::exactly_once, plan::Delivery::at_most_once,
                                              plan::Delivery::at_least_once};
     return {pass.positions(), deliveries[static_cast<std::size_t>(pass.options().delivery)], committed};
