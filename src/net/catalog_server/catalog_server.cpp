@@ -32,12 +32,12 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 struct Ports {
-    frames::Listening queries, updates;
+    frames::ListeningSockets queries, updates;
     std::vector<Descriptor> datagrams;
 };
 
 // Datagrams come to the addresses at which connections are accepted.
-Result<std::vector<Descriptor>> datagram_sockets(const frames::Listening& beside) {
+Result<std::vector<Descriptor>> datagram_sockets(const frames::ListeningSockets& beside) {
     std::vector<Descriptor> sockets;
     for (const Descriptor& listening : beside.descriptors) {
         frames::SocketAddress address;

@@ -66,7 +66,7 @@ Socket socket_of(boost::asio::io_context& context, Acceptor::Arrival arrival) {
     return socket;
 }
 
-Acceptor::Acceptor(boost::asio::io_context& context, frames::Listening sockets, Enter enter)
+Acceptor::Acceptor(boost::asio::io_context& context, frames::ListeningSockets sockets, Enter enter)
     : enter_(std::move(enter)), port_(sockets.port) {
     for (Descriptor& descriptor : sockets.descriptors) {
         const tcp protocol = protocol_of(descriptor.get());

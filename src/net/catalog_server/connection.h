@@ -52,7 +52,7 @@ class Acceptor {
         std::string address;
     };
     using Enter = std::function<void(Arrival)>;
-    Acceptor(boost::asio::io_context& context, frames::Listening sockets, Enter enter);
+    Acceptor(boost::asio::io_context& context, frames::ListeningSockets sockets, Enter enter);
     // Accepts connections again after the system had no more descriptors. The caller repeats the call.
     void resume();
     std::uint16_t port() const { return port_; }
