@@ -239,7 +239,7 @@ RemoteHelper::~RemoteHelper() {
 }
 
 Result<std::unique_ptr<RemoteHelper>> RemoteHelper::start(const Master& master, const store::Say& say,
-                                                          Opening opening) {
+                                                          OpenMode opening) {
     auto process = SshProcess::start(ssh_words(master));
     if (!process) return process.error();
     std::unique_ptr<RemoteHelper> helper(new RemoteHelper(master, say, std::move(*process)));
@@ -247,10 +247,10 @@ Result<std::unique_ptr<RemoteHelper>> RemoteHelper::start(const Master& master, 
     return helper;
 }
 
-Status RemoteHelper::send_helper(Opening opening) {
+Status RemoteHelper::send_helper(OpenMode opening) {
     const auto lines = 1 + std::count(master_.list.begin(), master_.list.end(), '\n');
     outgoing_ = std::string(master_helper) + mark_ + " " + std::to_string(lines) +
-                (opening == Opening::to_read ? " read\n" : " write\n") + master_.list + "\n";
+                (opening == OpenMode::to_read ? " read\n" : " write\n") + master_.list + "\n";
     auto words = answer();
     if (!words) return words.error();
     return *words == "ready" ? success() : Status(lost());

@@ -239,7 +239,7 @@ SshStore::SshStore(std::string host, std::string file, std::function<void(const 
     waiting_.signs = [this] { return signs_while_waiting(given_); };
 }
 
-Status SshStore::open_as(Opening opening) {
+Status SshStore::open_as(OpenMode opening) {
     opening_ = opening;
     helper_.reset();
     auto helper = RemoteHelper::start(master_, say_, opening);
