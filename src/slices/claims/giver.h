@@ -95,7 +95,7 @@ class Giver {
 
     void refuse(const Address& from, Instant now);  // it sent what takers do not send
     void lose(const Address& taker, Instant now);
-    void remove(const Address& taker, Parting parting, Instant now);
+    void remove(const Address& taker, TakerEnd how, Instant now);
     void send_end();
 
     Nodes nodes_;

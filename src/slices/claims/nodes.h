@@ -70,7 +70,7 @@ struct Address {
     void send(const Message& message) const { line->send(peer, encode(message)); }
 };
 
-enum class Parting : std::uint8_t { left, lost };  // of a taker
+enum class TakerEnd : std::uint8_t { left, lost };  // how it left
 
 // The giver's side of what is sealed: a long range of positions that takers draw by themselves, through the
 // counter in rank 0's memory (ranks/tickets/sealed_batch.h), and tell afterwards.
@@ -122,9 +122,9 @@ class Seal {
     void answer(const Address& from, const SealReply& reply) {
         if (reply.batch == batch_) missing_.erase(from);
     }
-    void leave(const Address& drawer, Parting parting) {
+    void leave(const Address& drawer, TakerEnd how) {
         missing_.erase(drawer);
-        lost_some_ = lost_some_ || parting == Parting::lost;
+        lost_some_ = lost_some_ || how == TakerEnd::lost;
     }
     bool is_reported() const { return state_ == State::closing && missing_.empty(); }
     // If is_reported(). Returns how many were lost, and are to be given again.
@@ -206,7 +206,7 @@ class Nodes {
     // Answers with `welcome`, and the batch of its node.
     void join(const Address& taker, const Hello& hello, Welcome welcome, Instant now);
     // If it is lost, it may have drawn what it has not sent. What it had is for others.
-    void leave(const Address& taker, Parting parting, Instant now);
+    void leave(const Address& taker, TakerEnd how, Instant now);
     void take(const Address& from, const Refill&, Instant now);
     void take(const Address& from, const RefillDone& done, Instant now);
     void take(const Address& from, const CounterRange& range, Instant now);
