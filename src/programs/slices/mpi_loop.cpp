@@ -77,7 +77,7 @@ class Commands {
     const Options& options_;
     SliceQueue& slices_;
     RecordsFeed records_;
-    Runner runner_;
+    SliceCommand runner_;
     // Others run what this process runs.
     std::stop_callback<std::function<void()>> on_lost_{slices_.lost(), [this] { runner_.stop(); }};
 };
