@@ -78,7 +78,7 @@ enum class TakerEnd : std::uint8_t { left, lost };  // how it left
 // When a taker is lost, nobody knows what it drew and has not sent. So the seal is closed: the counter tells
 // how far it was drawn, and the living tell what they drew. What nobody tells was lost. The next seal begins
 // when all have answered: so none that lives draws from it by mistake.
-class Seal {
+class CounterSeal {
   public:
     // Null: takers ask for all by message. `batch`: numbers of batches follow it. If the counters served
     // another seal before, a random one, so that none is the same.
@@ -260,7 +260,7 @@ class Nodes {
 
     plan::PassLedger ledger_;
     std::uint64_t epoch_;
-    Seal seal_;
+    CounterSeal seal_;
     Map nodes_;
     std::map<Address, Map::iterator> homes_;
     std::set<Address> drawers_;
