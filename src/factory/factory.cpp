@@ -28,7 +28,7 @@ constexpr std::int64_t most_at_once = 1000;
 
 }  // namespace
 
-std::vector<std::string> submit_options(const Settings& settings, const std::string& factory) {
+std::vector<std::string> submit_options(const PoolSettings& settings, const std::string& factory) {
     std::vector<std::string> words;
     const auto add = [&](const char* option, const std::string& value) {
         words.emplace_back(option);
@@ -54,7 +54,7 @@ std::vector<std::string> submit_options(const Settings& settings, const std::str
     return words;
 }
 
-Factory::Factory(FactoryOptions options, Settings settings, Managers& managers, BatchSystem& batch,
+Factory::Factory(FactoryOptions options, PoolSettings settings, Managers& managers, BatchSystem& batch,
                  JobBook& book, engine::model::Now now)
     : options_(std::move(options)),
       settings_(std::move(settings)),
@@ -498,7 +498,7 @@ std::string json_of(const CycleReport& report) {
     return all.dump();
 }
 
-std::string record_of(const CycleReport& report, const Settings& settings, const std::string& factory,
+std::string record_of(const CycleReport& report, const PoolSettings& settings, const std::string& factory,
                       std::int64_t number) {
     Json managers = Json::array();
     for (const ServedManager& one : report.served)
