@@ -34,7 +34,7 @@ bool can_wait_for_own_children() {
 }
 
 // One for each core that tasks are bound to. A single core needs none: the loop is woken there.
-std::vector<machine::CpuMask> starters_for(const machine::Slice& slice) {
+std::vector<machine::CpuMask> starters_for(const machine::NodeSlice& slice) {
     std::vector<machine::CpuMask> masks;
     if (slice.cores.size() < 2 || !slice.of_this_machine || slice.bind != machine::Binding::core ||
         processes_are_short() || !can_wait_for_own_children())
