@@ -111,7 +111,7 @@ std::ptrdiff_t good_of(const Attempts& all) {
     return std::find(all.outcomes.begin(), all.outcomes.end(), succeeded) - all.outcomes.begin();
 }
 
-std::string data_of(const Attempts& all, Order shown_first) {
+std::string data_of(const Attempts& all, RowOrder shown_first) {
     const std::int64_t tick = tick_of(all);
     const auto since_begin = [&](WallMicros time) { return (time - all.begin) / tick; };
     std::string out = "{\"tick\":" + std::to_string(tick) +
@@ -193,7 +193,7 @@ std::string category_color(std::size_t category) {
     return out;
 }
 
-std::string attempts_page(const Attempts& all, const std::string& title, Order shown_first) {
+std::string attempts_page(const Attempts& all, const std::string& title, RowOrder shown_first) {
     std::string out =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

@@ -73,7 +73,7 @@ Status draw(const programs::run::GraphLogOptions& options) {
                                               views::name_of(plots.unit) + " since the start)"};
     }
     if (!statistics->attempts.attempts.empty())
-        plots.figures.push_back(views::attempts_figure(statistics->attempts, views::Order::attempts,
+        plots.figures.push_back(views::attempts_figure(statistics->attempts, views::RowOrder::attempts,
                                                        views::start_of(statistics->rows), plots.unit,
                                                        options.range));
     if (!options.range)  // of the time
