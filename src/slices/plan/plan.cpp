@@ -86,23 +86,23 @@ std::uint64_t mixed(std::uint64_t one, std::uint64_t other) {
     return hash(hash(one + golden_ratio) ^ (other * golden_ratio + 1));
 }
 
-Result<Order> Order::make(const OrderOptions& options) {
+Result<SliceOrder> SliceOrder::make(const OrderOptions& options) {
     if (options.slices == 0) return Error{ExitCode::usage, "there are no slices"};
     if (options.epochs == 0) return Error{ExitCode::usage, "the number of epochs is 0; it is at least 1"};
     if (options.slices > Permutation::largest / options.epochs)
         return Error{ExitCode::usage, "too many slices: " + std::to_string(options.slices) + " in each of " +
                                           std::to_string(options.epochs) + " epochs; at most 2^62 in all"};
-    return Order(options);
+    return SliceOrder(options);
 }
 
-Order::Order(const OrderOptions& options)
+SliceOrder::SliceOrder(const OrderOptions& options)
     : options_(options), permutation_(of(0)), ahead_at_(positions()) {}  // none is ahead
 
-Permutation Order::of(std::uint64_t epoch) const {
+Permutation SliceOrder::of(std::uint64_t epoch) const {
     return {options_.slices, mixed(options_.seed, epoch)};
 }
 
-std::uint64_t Order::slice_at(std::uint64_t position) {
+std::uint64_t SliceOrder::slice_at(std::uint64_t position) {
     if (position >= ahead_at_ && position - ahead_at_ < ahead_.size()) return ahead_[position - ahead_at_];
     const std::uint64_t epoch = epoch_of(position);
     if (!options_.shuffle) return position - epoch * options_.slices;

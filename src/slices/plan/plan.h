@@ -54,8 +54,8 @@ class Permutation {
 std::uint64_t mixed(std::uint64_t one, std::uint64_t other);
 
 // The order of slices: epoch after epoch, each a permutation of its own. A position counts over all epochs;
-// everybody computes its slice alone. An Order keeps what it needs for the last epoch, so each thread has its
-// own.
+// everybody computes its slice alone. A SliceOrder keeps what it needs for the last epoch, so each thread has
+// its own.
 struct OrderOptions {
     std::uint64_t slices = 1;  // of an epoch
     std::uint64_t epochs = 1;
@@ -63,10 +63,10 @@ struct OrderOptions {
     std::uint64_t seed = 0;  // equal seeds: equal orders, for any number of ranks
 };
 
-class Order {
+class SliceOrder {
   public:
     // Error (usage): no slices, no epochs, or more than 2^62 positions.
-    static Result<Order> make(const OrderOptions& options);
+    static Result<SliceOrder> make(const OrderOptions& options);
 
     std::uint64_t slices() const { return options_.slices; }
     std::uint64_t epochs() const { return options_.epochs; }
@@ -77,7 +77,7 @@ class Order {
     std::uint64_t slice_at(std::uint64_t position);
 
   private:
-    explicit Order(const OrderOptions& options);
+    explicit SliceOrder(const OrderOptions& options);
     Permutation of(std::uint64_t epoch) const;
 
     OrderOptions options_;

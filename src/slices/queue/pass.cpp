@@ -44,10 +44,10 @@ namespace wq::slices::queue {
 
 namespace {
 
-plan::Order order_of(const plan::Plan& plan, const SliceOptions& options, std::uint64_t seed) {
+plan::SliceOrder order_of(const plan::Plan& plan, const SliceOptions& options, std::uint64_t seed) {
     if (options.num_epochs < 1)
         throw SetupError("num_epochs is " + std::to_string(options.num_epochs) + "; it is at least 1", 64);
-    return api::checked(plan::Order::make(
+    return api::checked(plan::SliceOrder::make(
         {plan.size(), static_cast<std::uint64_t>(options.num_epochs), options.shuffle, seed}));
 }
 
@@ -66,7 +66,7 @@ Result<plan::Plan> plan_of(std::vector<plan::Source> sources, const SliceOptions
 Pass::Pass(SliceOptions options, plan::Plan plan, std::uint64_t seed)
     : options_(std::move(options)), plan_(std::move(plan)), order_(order_of(plan_, options_, seed)) {}
 
-plan::Order Pass::order() const {
+plan::SliceOrder Pass::order() const {
     const std::lock_guard lock(mutex_);
     return order_;
 }
