@@ -213,7 +213,7 @@ void Interpreter::take_process(pid_t pid, std::vector<Descriptor>& files) {
     has_forked_ = true;
     forks_fail_ = false;
     processes_.push_back(std::make_unique<CallProcess>(pid, std::move(files.front())));
-    poller_.add(processes_.back()->descriptor(), process::Source::call_process, EPOLLIN,
+    poller_.add(processes_.back()->descriptor(), process::PollSource::call_process, EPOLLIN,
                 static_cast<std::size_t>(pid));
 }
 

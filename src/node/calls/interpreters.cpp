@@ -112,7 +112,7 @@ bool Interpreters::begin(Place& place) {
         poller_, listener_);
     if (!place.interpreter->running()) return false;
     listener_.interpreter_started(place.interpreter->pid());
-    poller_.add(place.interpreter->descriptor(), process::Source::interpreter, EPOLLIN, place.number);
+    poller_.add(place.interpreter->descriptor(), process::PollSource::interpreter, EPOLLIN, place.number);
     return true;
 }
 

@@ -79,8 +79,8 @@ void PythonCalls::abandon(const Lane& lane) {
     if (interpreters_.withdraw(serial)) call_refused(serial, "it was killed", calls::Refusal::may_pass);
 }
 
-void PythonCalls::ready(process::Source source, std::size_t number) {
-    if (source == process::Source::interpreter)
+void PythonCalls::ready(process::PollSource source, std::size_t number) {
+    if (source == process::PollSource::interpreter)
         interpreters_.ready(number);
     else
         interpreters_.process_ready(number);

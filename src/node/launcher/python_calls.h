@@ -57,7 +57,7 @@ class PythonCalls final : private calls::Listener {
     void abandon(const Lane& lane);
 
     // As of Interpreters.
-    void ready(process::Source source, std::size_t number);
+    void ready(process::PollSource source, std::size_t number);
     void reaped(pid_t pid, int status) { interpreters_.reaped(pid, status); }
     void check(Instant now) { interpreters_.check(now); }
     std::optional<Instant> next_check() const { return interpreters_.next_check(); }

@@ -44,7 +44,7 @@ class ResourceWatch {
 
     void check(Instant now);
     std::optional<Instant> next() const;
-    void handle_disk_answer(Instant now);  // Source::disk_meter is ready
+    void handle_disk_answer(Instant now);  // PollSource::disk_meter is ready
 
   private:
     void sample(Instant now);
