@@ -132,7 +132,7 @@ Error bad(const std::string& what) {
     return {ExitCode::usage, what};
 }
 
-Status check(const std::vector<Source>& sources) {
+Status check(const std::vector<PlanSource>& sources) {
     if (sources.empty()) return bad("the list of works is empty");
     for (std::size_t n = 0; n < sources.size(); ++n) {
         if (sources[n].name.empty()) return bad("work " + std::to_string(n + 1) + " has no name");
@@ -205,7 +205,7 @@ void Plan::add(Pieces pieces) {
     first_.push_back(first_.back() + pieces.count);
 }
 
-Result<Plan> Plan::make(std::vector<Source> sources, Cut cut, std::int64_t slices) {
+Result<Plan> Plan::make(std::vector<PlanSource> sources, Cut cut, std::int64_t slices) {
     if (const Status good = check(sources); !good) return good.error();
     if (cut != Cut::whole && slices < 1)
         return bad("num_slices is " + std::to_string(slices) +
@@ -213,7 +213,7 @@ Result<Plan> Plan::make(std::vector<Source> sources, Cut cut, std::int64_t slice
     std::vector<std::uint64_t> records;
     std::uint64_t all = 0;
     std::uint64_t with_records = 0;
-    for (const Source& source : sources) {
+    for (const PlanSource& source : sources) {
         records.push_back(source.records.value_or(0));
         if (records.back() > Permutation::largest - all) return bad("the works have more than 2^62 records");
         all += records.back();

@@ -89,10 +89,10 @@ class SliceOrder {
 };
 
 // How sources are cut into slices. A plan of any size costs memory for its sources only.
-struct Source {
+struct PlanSource {
     std::string name;                      // a path or URL
     std::optional<std::uint64_t> records;  // rows, for example; nullopt: it is one slice, whole
-    bool operator==(const Source&) const = default;
+    bool operator==(const PlanSource&) const = default;
 };
 
 // parse() reads what text() writes.
@@ -119,9 +119,9 @@ class Plan {
     // rounded down, so there may be up to twice as many slices; the last is shorter. Errors (usage): no
     // sources; no records in any; a name that is empty or ends like a slice's; `slices` below 1, or (of
     // `total`) below the number of sources or above that of records.
-    static Result<Plan> make(std::vector<Source> sources, Cut cut, std::int64_t slices = 0);
+    static Result<Plan> make(std::vector<PlanSource> sources, Cut cut, std::int64_t slices = 0);
 
-    const std::vector<Source>& sources() const { return sources_; }
+    const std::vector<PlanSource>& sources() const { return sources_; }
     std::uint64_t size() const { return first_.back(); }  // slices
     Slice at(std::uint64_t slice) const;                  // slice < size(); O(log sources)
     std::size_t source_of(std::uint64_t slice) const;     // its place in sources()
@@ -138,10 +138,10 @@ class Plan {
     };
     static Pieces even(std::uint64_t records, std::uint64_t count);
     static Pieces equal(std::uint64_t records, std::uint64_t wanted);
-    explicit Plan(std::vector<Source> sources) : sources_(std::move(sources)) {}
+    explicit Plan(std::vector<PlanSource> sources) : sources_(std::move(sources)) {}
     void add(Pieces pieces);
 
-    std::vector<Source> sources_;
+    std::vector<PlanSource> sources_;
     std::vector<Pieces> pieces_;           // of each source
     std::vector<std::uint64_t> first_{0};  // slice of each source, and the number of all
 };

@@ -31,7 +31,7 @@ void fields(SliceOptions& options, V& visit) {
 namespace wq::slices::plan {
 
 template <class V>
-void fields(Source& source, V& visit) {
+void fields(PlanSource& source, V& visit) {
     bool counted = source.records.has_value();
     std::uint64_t records = source.records.value_or(0);
     visit(source.name, counted, records);
@@ -59,7 +59,7 @@ plan::Cut cut_of(const SliceOptions& options) {
 
 }  // namespace
 
-Result<plan::Plan> plan_of(std::vector<plan::Source> sources, const SliceOptions& options) {
+Result<plan::Plan> plan_of(std::vector<plan::PlanSource> sources, const SliceOptions& options) {
     return plan::Plan::make(std::move(sources), cut_of(options), options.num_slices.value_or(0));
 }
 
@@ -101,7 +101,7 @@ std::string Pass::bytes() const {
 Result<std::unique_ptr<Pass>> Pass::from_bytes(std::string_view bytes) {
     SliceOptions options;
     std::uint64_t seed = 0;
-    std::vector<plan::Source> sources;
+    std::vector<plan::PlanSource> sources;
     if (!fields_are(bytes, options, seed, sources))
         return Error{ExitCode::bad_input, "the plan of the slices cannot be read"};
     auto plan = plan_of(std::move(sources), options);

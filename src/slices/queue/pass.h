@@ -17,7 +17,7 @@
 namespace wq::slices::queue {
 
 // As Plan::make().
-Result<plan::Plan> plan_of(std::vector<plan::Source> sources, const SliceOptions& options);
+Result<plan::Plan> plan_of(std::vector<plan::PlanSource> sources, const SliceOptions& options);
 
 class Pass {
   public:

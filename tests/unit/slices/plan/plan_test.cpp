@@ -52,10 +52,10 @@ TEST(Plan, WhatNobodyCanCountIsNotCut) {
 TEST(Plan, CoversEachRecordOnce) {
     std::mt19937_64 random(1);
     for (int round = 0; round < 500; ++round) {
-        std::vector<Source> sources(1 + random() % 6);
+        std::vector<PlanSource> sources(1 + random() % 6);
         std::uint64_t records = 0;
         std::uint64_t not_empty = 0;
-        for (Source& source : sources) {
+        for (PlanSource& source : sources) {
             source.name = "s" + std::to_string(&source - sources.data());
             source.records =
                 random() % 3 == 0 ? random() % 3 : random() % (std::uint64_t{1} << random() % 40);
@@ -101,7 +101,7 @@ TEST(Plan, OfTrillionsOfSlicesIsAsSmall) {
 }
 
 TEST(Plan, SaysWhatIsWrong) {
-    const auto why = [](std::vector<Source> sources, Cut cut, std::int64_t slices) {
+    const auto why = [](std::vector<PlanSource> sources, Cut cut, std::int64_t slices) {
         const auto plan = Plan::make(std::move(sources), cut, slices);
         EXPECT_FALSE(plan);
         EXPECT_EQ(plan.error().code, ExitCode::usage);
@@ -122,7 +122,7 @@ TEST(Plan, SaysWhatIsWrong) {
 }
 
 TEST(Plan, DigestTellsOtherWorks) {
-    const auto digest = [](std::vector<Source> sources, Cut cut, std::int64_t slices) {
+    const auto digest = [](std::vector<PlanSource> sources, Cut cut, std::int64_t slices) {
         return Plan::make(std::move(sources), cut, slices)->digest();
     };
     const std::uint64_t one = digest({{"a", 4}, {"b", 5}}, Cut::total, 4);
