@@ -146,9 +146,9 @@ std::string title_of(const records::hdf5::StatsReader& reader, const std::string
     return shown.empty() ? fs::path(path).filename().string() : shown;
 }
 
-Result<Source> read_source(const std::string& path) {
+Result<AttemptsFile> read_source(const std::string& path) {
     std::error_code unknown;
-    Source source{path, fs::path(path).filename().string(), {}};
+    AttemptsFile source{path, fs::path(path).filename().string(), {}};
     if (fs::is_directory(path, unknown)) {
         source.path = (fs::path(path) / "stats.h5").string();
         const std::string log = (fs::path(path) / "transactions.log").string();
