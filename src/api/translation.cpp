@@ -52,11 +52,11 @@ Status check(files::trees::TaskFiles& files) {
         return !no_folder;
     };
     for (files::trees::Input& input : files.inputs) {
-        if (input.source == files::trees::Source::url && input.from.empty())
+        if (input.source == files::trees::InputSource::url && input.from.empty())
             return no_task("an input file has no URL");
-        if (input.source == files::trees::Source::command && input.from.empty())
+        if (input.source == files::trees::InputSource::command && input.from.empty())
             return no_task("an input file has no command");
-        if (input.source == files::trees::Source::file) {
+        if (input.source == files::trees::InputSource::file) {
             if (input.from.empty()) return no_task("an input file has no path");
             if (!absolute(input.from)) return no_task("the current folder: " + no_folder.message());
         }
@@ -126,7 +126,7 @@ void make_call(TaskData& task) {
     files::trees::TaskFiles& files = task.edit_files();
     const auto event =
         std::find_if(files.inputs.begin(), files.inputs.end(), [](const files::trees::Input& input) {
-            return input.source == files::trees::Source::buffer && input.name == "infile";
+            return input.source == files::trees::InputSource::buffer && input.name == "infile";
         });
     if (event == files.inputs.end()) return;
     task.arguments = std::move(event->from);

@@ -106,16 +106,16 @@ std::string name_in_memo(const trees::Input& input) {
     return input.from + '\0' + std::to_string(input.piece->first) + '-' + std::to_string(input.piece->last);
 }
 
-net::messages::InputKind kind_of(trees::Source source) {
-    if (source == trees::Source::url) return net::messages::InputKind::url;
-    return source == trees::Source::command ? net::messages::InputKind::command
-                                            : net::messages::InputKind::content;
+net::messages::InputKind kind_of(trees::InputSource source) {
+    if (source == trees::InputSource::url) return net::messages::InputKind::url;
+    return source == trees::InputSource::command ? net::messages::InputKind::command
+                                                 : net::messages::InputKind::content;
 }
 
 // The cache key of a URL or a command; the same source is not inspected again.
 std::string key_of_source(const trees::Input& input) {
     trees::KeyMaker maker;
-    maker.add(input.source == trees::Source::url ? "url " : "command ");
+    maker.add(input.source == trees::InputSource::url ? "url " : "command ");
     maker.add(input.from);
     return maker.key();
 }
@@ -207,7 +207,7 @@ InputPreparation::Lease::Step InputPreparation::Lease::make_key(const trees::Inp
                                                                 net::messages::InputFile& file, Keys& keys,
                                                                 std::size_t& budget) {
     if (!hashing_) {
-        const bool on_disk = input.source == trees::Source::file;
+        const bool on_disk = input.source == trees::InputSource::file;
         trees::Fingerprint now;
         if (on_disk) now = trees::fingerprint_of(input.from, trees::Compared::any_change);
         const std::string name = on_disk ? name_in_memo(input) : std::string();

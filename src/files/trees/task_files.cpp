@@ -62,9 +62,9 @@ std::string command_into(std::string_view line, const std::string& path) {
 }
 
 ContentReader::ContentReader(const Input& input) : from_(Bytes{}) {
-    if (input.source == Source::folder)
+    if (input.source == InputSource::folder)
         from_ = Bytes{empty_folder_stream(), {}, {}};
-    else if (input.source == Source::buffer)
+    else if (input.source == InputSource::buffer)
         from_ = Bytes{head_of_stream(input.from.size()), input.from, tail_of_stream()};
     else
         from_.emplace<TreeReader>(input.from, input.piece);

@@ -12,7 +12,7 @@
 
 namespace wq::files::trees {
 
-enum class Source : std::uint8_t {
+enum class InputSource : std::uint8_t {
     file,    // a file or folder at the manager; its path may have the worker's $OS and $ARCH
     buffer,  // bytes
     folder,  // an empty folder
@@ -20,12 +20,12 @@ enum class Source : std::uint8_t {
     command  // a shell line that the worker runs: its stdout, or the file that it creates as %%
 };
 
-inline bool made_by_worker(Source source) {
-    return source == Source::url || source == Source::command;
+inline bool made_by_worker(InputSource source) {
+    return source == InputSource::url || source == InputSource::command;
 }
 
 struct Input {
-    Source source = Source::file;
+    InputSource source = InputSource::file;
     std::string from;            // path, bytes, URL or shell line
     std::optional<Piece> piece;  // only this part of a file
     std::string name;            // in the sandbox

@@ -13,7 +13,9 @@ using wq::test::Folder;
 using wq::test::read_file;
 
 TEST(TaskFiles, OfOneNameAreNoTask) {
-    const auto input = [](const std::string& name) { return Input{Source::file, "/x", {}, name, false}; };
+    const auto input = [](const std::string& name) {
+        return Input{InputSource::file, "/x", {}, name, false};
+    };
     const auto output = [](const std::string& name, const std::string& to) { return Output{name, to}; };
     EXPECT_FALSE(conflict({{input("a"), input("b")}, {output("c", "1"), output("d", "2")}}));
     EXPECT_TRUE(conflict({{input("a/b"), input("a")}, {}}));
