@@ -51,7 +51,7 @@ Status check(files::trees::TaskFiles& files) {
         path = std::filesystem::absolute(path, no_folder);
         return !no_folder;
     };
-    for (files::trees::Input& input : files.inputs) {
+    for (files::trees::InputFile& input : files.inputs) {
         if (input.source == files::trees::InputSource::url && input.from.empty())
             return no_task("an input file has no URL");
         if (input.source == files::trees::InputSource::command && input.from.empty())
@@ -64,7 +64,7 @@ Status check(files::trees::TaskFiles& files) {
         if (input.piece && input.piece->first > input.piece->last)
             return no_task("a piece of " + quote_for_message(input.from) + " begins after its end");
     }
-    for (files::trees::Output& output : files.outputs) {
+    for (files::trees::OutputFile& output : files.outputs) {
         if (output.to.empty()) return no_task("an output file has no path");
         if (!absolute(output.to)) return no_task("the current folder: " + no_folder.message());
         if (!output.on_failure && !output.on_success)
@@ -125,7 +125,7 @@ void make_call(TaskData& task) {
     if (!task.specs->files) return;
     files::trees::TaskFiles& files = task.edit_files();
     const auto event =
-        std::find_if(files.inputs.begin(), files.inputs.end(), [](const files::trees::Input& input) {
+        std::find_if(files.inputs.begin(), files.inputs.end(), [](const files::trees::InputFile& input) {
             return input.source == files::trees::InputSource::buffer && input.name == "infile";
         });
     if (event == files.inputs.end()) return;

@@ -304,7 +304,7 @@ bool is_buffer(const TaskBox& box, const char* name, std::string_view bytes) {
     const TaskData& data = TaskAccess::data(box.spec);
     if (!form || !data.specs || !data.specs->files) return false;
     const auto& inputs = data.specs->files->inputs;
-    return std::any_of(inputs.begin(), inputs.end(), [&](const files::trees::Input& input) {
+    return std::any_of(inputs.begin(), inputs.end(), [&](const files::trees::InputFile& input) {
         return input.source == files::trees::InputSource::buffer && input.name == *form &&
                input.from == bytes;
     });

@@ -24,7 +24,7 @@ inline bool made_by_worker(InputSource source) {
     return source == InputSource::url || source == InputSource::command;
 }
 
-struct Input {
+struct InputFile {
     InputSource source = InputSource::file;
     std::string from;            // path, bytes, URL or shell line
     std::optional<Piece> piece;  // only this part of a file
@@ -32,7 +32,7 @@ struct Input {
     bool cached = false;         // stays at the worker for other tasks
 };
 
-struct Output {
+struct OutputFile {
     std::string name;      // in the sandbox
     std::string to;        // path at the manager
     bool watched = false;  // appended data is sent while the task runs
@@ -42,8 +42,8 @@ struct Output {
 };
 
 struct TaskFiles {
-    std::vector<Input> inputs;
-    std::vector<Output> outputs;
+    std::vector<InputFile> inputs;
+    std::vector<OutputFile> outputs;
 };
 
 // Why these cannot be the files of one task, in one line; nullopt if they can. Names are as from
@@ -61,7 +61,7 @@ class ContentReader {
   public:
     // `input`: a file, or a buffer whose bytes stay in place. Inputs that the worker creates have no stream
     // here.
-    explicit ContentReader(const Input& input);
+    explicit ContentReader(const InputFile& input);
 
     // As TreeReader::read().
     Trouble read(std::string& out, std::size_t most);
