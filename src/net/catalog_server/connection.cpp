@@ -15,7 +15,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-class PlainStream final : public Stream {
+class PlainStream final : public ClientStream {
   public:
     explicit PlainStream(Socket socket) : socket_(std::move(socket)) {}
 
@@ -47,7 +47,7 @@ class PlainStream final : public Stream {
 
 }  // namespace
 
-std::unique_ptr<Stream> make_plain_stream(Socket socket) {
+std::unique_ptr<ClientStream> make_plain_stream(Socket socket) {
     return std::make_unique<PlainStream>(std::move(socket));
 }
 

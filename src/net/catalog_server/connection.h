@@ -16,12 +16,12 @@
 
 namespace wq::net::catalog_server {
 
-class Stream {
+class ClientStream {
   public:
     // Bytes; 0: the connection is over. One reading or writing at a time; what it is given must live until
     // then.
     using Done = std::function<void(std::size_t)>;
-    virtual ~Stream() = default;
+    virtual ~ClientStream() = default;
     virtual void read(char* bytes, std::size_t most, Done done) = 0;
     virtual void write(std::string_view bytes, Done done) = 0;  // all of them
     virtual void close() = 0;                                   // what is being done ends
@@ -30,13 +30,13 @@ class Stream {
 };
 
 using Socket = boost::asio::ip::tcp::socket;
-std::unique_ptr<Stream> make_plain_stream(Socket socket);
+std::unique_ptr<ClientStream> make_plain_stream(Socket socket);
 
 class TlsServer {
   public:
     // Error bad_input: names the file.
     static Result<TlsServer> open(const std::string& certificate_file, const std::string& key_file);
-    std::unique_ptr<Stream> make_stream(Socket socket) const;
+    std::unique_ptr<ClientStream> make_stream(Socket socket) const;
 
   private:
     struct Context;

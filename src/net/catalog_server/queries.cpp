@@ -12,7 +12,8 @@ constexpr std::uint32_t most_request_bytes = 16 << 10;
 
 class Query final : public Guest, public std::enable_shared_from_this<Query> {
   public:
-    Query(std::unique_ptr<Stream> stream, const QueryRoom& room) : stream_(std::move(stream)), room_(room) {}
+    Query(std::unique_ptr<ClientStream> stream, const QueryRoom& room)
+        : stream_(std::move(stream)), room_(room) {}
 
     void read() {
         stream_->read(part_.data(), part_.size(), [self = shared_from_this()](std::size_t count) {
@@ -96,7 +97,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
     }
     Instant next_deadline() const { return std::min(instant_now() + room_.limits.piece, last_); }
 
-    std::unique_ptr<Stream> stream_;
+    std::unique_ptr<ClientStream> stream_;
     const QueryRoom& room_;
     std::array<char, 4096> part_{};
     std::string request_, piece_;
@@ -140,7 +141,7 @@ bool Turns::run_one() {
     return made;
 }
 
-void answer_query_of(std::unique_ptr<Stream> stream, std::string address, const QueryRoom& room) {
+void answer_query_of(std::unique_ptr<ClientStream> stream, std::string address, const QueryRoom& room) {
     // Not with make_shared(): a turn that it does not live to see should keep none of its memory.
     const std::shared_ptr<Query> query(new Query(std::move(stream), room));
     query->address = std::move(address);

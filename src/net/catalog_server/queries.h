@@ -39,6 +39,6 @@ struct QueryRoom {
 };
 
 // `room` outlives it.
-void answer_query_of(std::unique_ptr<Stream> stream, std::string address, const QueryRoom& room);
+void answer_query_of(std::unique_ptr<ClientStream> stream, std::string address, const QueryRoom& room);
 
 }  // namespace wq::net::catalog_server
