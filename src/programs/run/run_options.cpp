@@ -280,8 +280,8 @@ Status convert(const Given& given, RunOptions& run) {
         return bytes;
     });
     take("tickets", run.tickets,
-         one_of<Tickets>(
-             {{"auto", Tickets::automatic}, {"rma", Tickets::rma}, {"message", Tickets::message}}));
+         one_of<TicketMode>(
+             {{"auto", TicketMode::automatic}, {"rma", TicketMode::rma}, {"message", TicketMode::message}}));
     take("progress", run.progress,
          one_of<Progress>(
              {{"auto", Progress::automatic}, {"always", Progress::always}, {"never", Progress::never}}));
