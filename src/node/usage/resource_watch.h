@@ -65,7 +65,7 @@ class ResourceWatch {
     process::Poller& poller_;
     OomCounter& oom_;
     TaskGroups groups_;
-    TreeReader reader_;
+    ProcessTreeReader reader_;
     DiskMeter disk_;
     SocketMeter sockets_;
     std::vector<RunningTask*> watched_;  // the monitored tasks
