@@ -237,7 +237,7 @@ struct CatalogServer::State {
     catalog::RecordTable table;
     Guests query_guests, update_guests;
     ServerFacts facts;
-    Turns turns{context};
+    QueryTurns turns{context};
     QueryRoom query_room;
     TakeUpdate take;
     HostNames names;

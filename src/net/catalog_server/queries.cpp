@@ -110,12 +110,12 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
 
 }  // namespace
 
-void Turns::add(const std::string& address, std::function<bool()> make) {
+void QueryTurns::add(const std::string& address, std::function<bool()> make) {
     waiting_[address].push_back(std::move(make));
     wake();
 }
 
-void Turns::wake() {
+void QueryTurns::wake() {
     if (waiting_.empty() || std::exchange(posted_, true)) return;
     boost::asio::post(context_, [this] {
         posted_ = false;
@@ -125,7 +125,7 @@ void Turns::wake() {
     });
 }
 
-bool Turns::run_one() {
+bool QueryTurns::run_one() {
     auto next = waiting_.upper_bound(last_);
     if (next == waiting_.end()) next = waiting_.begin();
     last_ = next->first;
