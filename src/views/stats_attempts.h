@@ -32,12 +32,12 @@ struct AttemptsFile {
 Result<AttemptsFile> read_source(const std::string& path);
 
 // The workers of all sessions of a run directory.
-class WorkerSessions {
+class WorkerRows {
   public:
     // Rows of /workers, and of /manager: a worker whose end is not known leaves with the last sample of its
     // session.
-    WorkerSessions(std::vector<records::hdf5::WorkerRow> workers,
-                   std::span<const records::hdf5::ManagerRow> samples);
+    WorkerRows(std::vector<records::hdf5::WorkerRow> workers,
+               std::span<const records::hdf5::ManagerRow> samples);
 
     const std::vector<records::hdf5::WorkerRow>& workers() const { return workers_; }
     // Ids begin anew with each session: the place in workers() of the last worker of that id that had joined.

@@ -47,7 +47,7 @@ Result<Statistics> read_statistics(const std::string& path) {
     auto workers = reader->workers();
     if (!workers) return workers.error();
     const auto categories = reader->categories();  // old files have none
-    views::TaskFigures tasks(views::WorkerSessions(std::move(*workers), *rows),
+    views::TaskFigures tasks(views::WorkerRows(std::move(*workers), *rows),
                              categories ? *categories : std::vector<records::hdf5::CategoryRow>());
     if (auto read = reader->each_task([&](const records::hdf5::TaskRow& task) { tasks.add(task); }); !read)
         return read.error();
