@@ -124,7 +124,7 @@ Figure attempts_figure(const Attempts& all, RowOrder order, WallMicros start, st
     if (by_attempt) rows = all.attempts.size();
     if (rows == 0) return figure;
     if (!by_attempt && rows <= most_names)
-        for (const Worker& worker : all.workers) {
+        for (const WorkerStay& worker : all.workers) {
             figure.row_names.push_back(worker.name);
             for (std::uint32_t slot = 1; by_slot && slot < worker.slots; ++slot)
                 figure.row_names.emplace_back();

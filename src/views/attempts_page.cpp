@@ -126,9 +126,9 @@ std::string data_of(const Attempts& all, RowOrder shown_first) {
     out += ",\n\"workers\":{\"names\":";
     put_list(out, all.workers, [&](std::size_t i) { return json(all.workers[i].name); });
     out += ",\n\"columns\":{";
-    put_column(out, "joined", all.workers, [&](const Worker& one) { return since_begin(one.joined); });
-    put_column(out, "left", all.workers, [&](const Worker& one) { return since_begin(one.left); });
-    put_column(out, "slots", all.workers, [](const Worker& one) { return one.slots; });
+    put_column(out, "joined", all.workers, [&](const WorkerStay& one) { return since_begin(one.joined); });
+    put_column(out, "left", all.workers, [&](const WorkerStay& one) { return since_begin(one.left); });
+    put_column(out, "slots", all.workers, [](const WorkerStay& one) { return one.slots; });
     out += "}},\n\"attempts\":{\"count\":" + std::to_string(all.attempts.size()) + ",\"columns\":{";
     const auto column = [&](std::string_view name, auto value) {
         put_column(out, name, all.attempts, value);
