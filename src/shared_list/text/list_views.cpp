@@ -33,7 +33,8 @@ std::string table(const std::vector<Cells>& rows) {
 }
 
 bool has_failed(const MarkedLine& line) {
-    return std::ranges::any_of(line.tries, [](const Try& attempt) { return attempt.end == TryEnd::error; });
+    return std::ranges::any_of(line.tries,
+                               [](const LineTry& attempt) { return attempt.end == TryEnd::error; });
 }
 
 std::string workers_of(const MarkedLine& line) {
@@ -56,13 +57,13 @@ std::string wait_of(std::uint64_t number, const MarkedLine& line,
 Cells row_of(std::uint64_t number, const MarkedLine& line, const std::map<std::uint64_t, BlockedBy>& blocks) {
     const std::string at = std::to_string(number);
     if (line.kind == LineKind::running) {
-        const Try& attempt = line.tries.back();
+        const LineTry& attempt = line.tries.back();
         return {at, "running", "on worker " + std::to_string(attempt.worker) + " since " + attempt.begun,
                 line.command};
     }
     if (has_failed(line)) {
         std::string tried;
-        for (const Try& attempt : line.tries)
+        for (const LineTry& attempt : line.tries)
             tried += (tried.empty() ? "" : ", ") + std::string("worker ") + std::to_string(attempt.worker) +
                      (attempt.end == TryEnd::error ? " (exit " + std::to_string(attempt.exit_code) + ")"
                                                    : " (lost)");
