@@ -234,7 +234,7 @@ records::hdf5::SliceRow Statistics::row_of(std::uint32_t rank, const claims::Tim
     if (slice.records) row.first = slice.records->first, row.end = slice.records->end;
     row.rank = rank;
     row.failed = each.failed ? 1U : 0U;
-    row.work = records::hdf5::Text<64>(slice.source);
+    row.work = records::hdf5::FixedText<64>(slice.source);
     return row;
 }
 

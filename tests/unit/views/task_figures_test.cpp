@@ -15,7 +15,7 @@ constexpr std::int64_t a_second = 1'000'000;
 records::hdf5::WorkerRow worker(std::uint32_t id, const char* host, std::int64_t joined, std::int64_t left) {
     records::hdf5::WorkerRow row;
     row.worker = id;
-    row.host = records::hdf5::Text<64>(std::string(host));
+    row.host = records::hdf5::FixedText<64>(std::string(host));
     row.cores = 2;
     row.joined = joined * a_second;
     row.left = left * a_second;
@@ -91,7 +91,7 @@ TEST(TaskFigures, ShowRunTimesNodesAndMemory) {
 TEST(TaskFigures, ShowRunTimesByCategory) {
     std::vector<records::hdf5::CategoryRow> rows(2);
     rows[1].category = 1;
-    rows[1].name = records::hdf5::Text<64>(std::string("long"));
+    rows[1].name = records::hdf5::FixedText<64>(std::string("long"));
     TaskFigures of(WorkerRows({worker(1, "a", 0, 100)}, {}), rows);
     of.add(task(1, 1, 4));
     EXPECT_EQ(of.figures().size(), 3U) << "one category has the same run times as all";
