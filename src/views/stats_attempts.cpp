@@ -131,8 +131,8 @@ Result<Attempts> read_stats(const records::hdf5::StatsReader& reader) {
     if (!workers) return workers.error();
     const auto categories = reader.categories();
     const auto transfers = reader.transfers();
-    const WorkerRows sessions(std::move(*workers), *samples);
-    AttemptRows rows(sessions, categories ? *categories : std::vector<records::hdf5::CategoryRow>(),
+    const WorkerRows worker_rows(std::move(*workers), *samples);
+    AttemptRows rows(worker_rows, categories ? *categories : std::vector<records::hdf5::CategoryRow>(),
                      transfers ? *transfers : std::vector<records::hdf5::TransferRow>());
     if (auto read = reader.each_task([&](const records::hdf5::TaskRow& row) { rows.add(row); }); !read)
         return read.error();

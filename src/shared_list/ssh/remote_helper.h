@@ -77,7 +77,7 @@ class RemoteHelper {
   public:
     // Connects, and opens the list there. Errors: with the remedy.
     static Result<std::unique_ptr<RemoteHelper>> start(const Master& master, const store::Say& say,
-                                                       OpenMode opening = OpenMode::to_write);
+                                                       OpenMode mode = OpenMode::to_write);
     ~RemoteHelper();
 
     // Sends a request, and returns the words of its answer. Says what it waits for. Error unreachable: the
@@ -95,7 +95,7 @@ class RemoteHelper {
 
   private:
     RemoteHelper(const Master& master, const store::Say& say, SshProcess process);
-    Status send_helper(OpenMode opening);
+    Status send_helper(OpenMode mode);
     Result<std::string> answer(const Meanwhile& meanwhile = {});
     void wait_on(const Meanwhile& meanwhile);
     Result<std::string> whole_line();

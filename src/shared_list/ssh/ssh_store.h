@@ -74,7 +74,7 @@ class SshStore final : public store::ListStore {
     Result<std::unique_ptr<Held>> hold() override;
 
   private:
-    Status open_as(OpenMode opening);
+    Status open_as(OpenMode mode);
     Result<std::string> ask(const std::string& request);
     Result<store::Answer> exchange_once(const store::Request& request, SendFile file);
     Result<store::Answer> received(const AnswerHead& head);
@@ -87,7 +87,7 @@ class SshStore final : public store::ListStore {
     std::map<text::WorkerId, Duration> given_;  // signs, with their leases
     Meanwhile waiting_;                         // of given_
     Instant signs_given_{};                     // all of them
-    OpenMode opening_ = OpenMode::to_write;
+    OpenMode mode_ = OpenMode::to_write;
     std::unique_ptr<RemoteHelper> helper_;  // null: not connected
     bool log_is_torn_ = false;              // what was seen last of the log has no line end
 };
