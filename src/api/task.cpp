@@ -380,34 +380,34 @@ std::string last_part_of_url(const std::string& url) {
 Task& Task::input_file(std::string path, std::string name, FileOptions options) {
     if (name.empty()) name = last_part_of(path);
     own().edit_files().inputs.push_back(
-        {files::trees::Source::file, std::move(path), {}, std::move(name), options.cache});
+        {files::trees::InputSource::file, std::move(path), {}, std::move(name), options.cache});
     return *this;
 }
 Task& Task::input_buffer(std::string bytes, std::string name, FileOptions options) {
     own().edit_files().inputs.push_back(
-        {files::trees::Source::buffer, std::move(bytes), {}, std::move(name), options.cache});
+        {files::trees::InputSource::buffer, std::move(bytes), {}, std::move(name), options.cache});
     return *this;
 }
 Task& Task::input_piece(std::string path, std::string name, std::uint64_t first_byte, std::uint64_t last_byte,
                         FileOptions options) {
-    own().edit_files().inputs.push_back({files::trees::Source::file, std::move(path),
+    own().edit_files().inputs.push_back({files::trees::InputSource::file, std::move(path),
                                          files::trees::Piece{first_byte, last_byte}, std::move(name),
                                          options.cache});
     return *this;
 }
 Task& Task::input_folder(std::string name) {
-    own().edit_files().inputs.push_back({files::trees::Source::folder, {}, {}, std::move(name), false});
+    own().edit_files().inputs.push_back({files::trees::InputSource::folder, {}, {}, std::move(name), false});
     return *this;
 }
 Task& Task::input_url(std::string url, std::string name, FileOptions options) {
     if (name.empty()) name = last_part_of_url(url);
     own().edit_files().inputs.push_back(
-        {files::trees::Source::url, std::move(url), {}, std::move(name), options.cache});
+        {files::trees::InputSource::url, std::move(url), {}, std::move(name), options.cache});
     return *this;
 }
 Task& Task::input_command(std::string line, std::string name, FileOptions options) {
     own().edit_files().inputs.push_back(
-        {files::trees::Source::command, std::move(line), {}, std::move(name), options.cache});
+        {files::trees::InputSource::command, std::move(line), {}, std::move(name), options.cache});
     return *this;
 }
 Task& Task::output_file(std::string path, std::string name, FileOptions options) {

@@ -51,12 +51,12 @@ Status check(files::trees::TaskFiles& files) {
         path = std::filesystem::absolute(path, no_folder);
         return !no_folder;
     };
-    for (files::trees::Input& input : files.inputs) {
-        if (input.source == files::trees::Source::url && input.from.empty())
+    for (files::trees::InputFile& input : files.inputs) {
+        if (input.source == files::trees::InputSource::url && input.from.empty())
             return no_task("an input file has no URL");
-        if (input.source == files::trees::Source::command && input.from.empty())
+        if (input.source == files::trees::InputSource::command && input.from.empty())
             return no_task("an input file has no command");
-        if (input.source == files::trees::Source::file) {
+        if (input.source == files::trees::InputSource::file) {
             if (input.from.empty()) return no_task("an input file has no path");
             if (!absolute(input.from)) return no_task("the current folder: " + no_folder.message());
         }
@@ -64,7 +64,7 @@ Status check(files::trees::TaskFiles& files) {
         if (input.piece && input.piece->first > input.piece->last)
             return no_task("a piece of " + quote_for_message(input.from) + " begins after its end");
     }
-    for (files::trees::Output& output : files.outputs) {
+    for (files::trees::OutputFile& output : files.outputs) {
         if (output.to.empty()) return no_task("an output file has no path");
         if (!absolute(output.to)) return no_task("the current folder: " + no_folder.message());
         if (!output.on_failure && !output.on_success)
@@ -125,8 +125,8 @@ void make_call(TaskData& task) {
     if (!task.specs->files) return;
     files::trees::TaskFiles& files = task.edit_files();
     const auto event =
-        std::find_if(files.inputs.begin(), files.inputs.end(), [](const files::trees::Input& input) {
-            return input.source == files::trees::Source::buffer && input.name == "infile";
+        std::find_if(files.inputs.begin(), files.inputs.end(), [](const files::trees::InputFile& input) {
+            return input.source == files::trees::InputSource::buffer && input.name == "infile";
         });
     if (event == files.inputs.end()) return;
     task.arguments = std::move(event->from);

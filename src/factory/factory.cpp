@@ -28,7 +28,7 @@ constexpr std::int64_t most_at_once = 1000;
 
 }  // namespace
 
-std::vector<std::string> submit_options(const Settings& settings, const std::string& factory) {
+std::vector<std::string> submit_options(const PoolSettings& settings, const std::string& factory) {
     std::vector<std::string> words;
     const auto add = [&](const char* option, const std::string& value) {
         words.emplace_back(option);
@@ -54,7 +54,7 @@ std::vector<std::string> submit_options(const Settings& settings, const std::str
     return words;
 }
 
-Factory::Factory(FactoryOptions options, Settings settings, Managers& managers, BatchSystem& batch,
+Factory::Factory(FactoryOptions options, PoolSettings settings, Managers& managers, BatchSystem& batch,
                  JobBook& book, engine::model::Now now)
     : options_(std::move(options)),
       settings_(std::move(settings)),
@@ -190,7 +190,7 @@ void Factory::look_at_jobs(Instant now) {
 }
 
 // A worker may join and leave between two looks at its manager: its log knows.
-void Factory::note_end(const std::string& id, const Job& job, const std::string& how) {
+void Factory::note_end(const std::string& id, const BatchJob& job, const std::string& how) {
     const std::string path = log_of(options_.folder + "/" + job.submission, id);
     if (job.joined || job.inherited || joined_by_its_log(path)) {
         if (!job.inherited) failed_starts_ = 0, careful_ = false;
@@ -287,8 +287,8 @@ std::vector<Demand> Factory::demand(CycleReport& report) const {
     return all;
 }
 
-Limits Factory::limits() const {
-    Limits limits;
+PoolLimits Factory::limits() const {
+    PoolLimits limits;
     limits.least = settings_.min_workers;
     limits.most = settings_.max_workers;
     limits.unconnected = careful_ ? 1 : settings_.workers_per_cycle;
@@ -498,7 +498,7 @@ std::string json_of(const CycleReport& report) {
     return all.dump();
 }
 
-std::string record_of(const CycleReport& report, const Settings& settings, const std::string& factory,
+std::string record_of(const CycleReport& report, const PoolSettings& settings, const std::string& factory,
                       std::int64_t number) {
     Json managers = Json::array();
     for (const ServedManager& one : report.served)

@@ -49,7 +49,7 @@ class Managers {
   public:
     virtual ~Managers() = default;
     // Finds the managers anew and asks each. Error: managers cannot be looked for at the moment.
-    virtual Result<Answers> ask(const Settings& settings) = 0;
+    virtual Result<Answers> ask(const PoolSettings& settings) = 0;
 };
 
 struct FactoryOptions {
@@ -100,21 +100,23 @@ std::string json_of(const CycleReport& report);  // share/doc/cluster.md lists t
 
 // What the factory tells catalogs: a record of CCTools' kind, "wq_factory". `number`: above 0, another one
 // for each factory of this host, and the same if the factory is started again.
-std::string record_of(const CycleReport& report, const Settings& settings, const std::string& factory,
+std::string record_of(const CycleReport& report, const PoolSettings& settings, const std::string& factory,
                       std::int64_t number);
 
 // Options of the submit command for workers of this factory.
-std::vector<std::string> submit_options(const Settings& settings, const std::string& factory);
+std::vector<std::string> submit_options(const PoolSettings& settings, const std::string& factory);
 
 std::optional<CycleReport> report_in(const std::string& line);  // of json_of(); nullopt: another line
 
 class Factory {
   public:
-    Factory(FactoryOptions options, Settings settings, Managers& managers, BatchSystem& batch, JobBook& book,
-            engine::model::Now now);
+    Factory(FactoryOptions options, PoolSettings settings, Managers& managers, BatchSystem& batch,
+            JobBook& book, engine::model::Now now);
 
     // A submission that was refused is tried again at once: the new settings may be right.
-    void set(const Settings& settings) { settings_ = settings, submits_again_ = {}, failed_submissions_ = 0; }
+    void set(const PoolSettings& settings) {
+        settings_ = settings, submits_again_ = {}, failed_submissions_ = 0;
+    }
     CycleReport cycle(engine::model::Now now);
     // No manager had a task for the factory timeout.
     bool timed_out(Instant now) const;
@@ -137,11 +139,11 @@ class Factory {
     void look_at_jobs(Instant now);
     void settle_doubts(Instant now);
     void give_up(const std::string& name);
-    void note_end(const std::string& id, const Job& job, const std::string& how);
+    void note_end(const std::string& id, const BatchJob& job, const std::string& how);
     void count_workers(CycleReport& report);
     std::vector<Demand> demand(CycleReport& report) const;
     std::int64_t unnamed_workers(const Known& known) const;
-    Limits limits() const;
+    PoolLimits limits() const;
     void act(CycleReport& report, Instant now);
     void wait_for_next_run(CycleReport& report);
     void submit(CycleReport& report, std::int64_t count, Instant now);
@@ -152,7 +154,7 @@ class Factory {
     void complain(const Status& status);
 
     FactoryOptions options_;
-    Settings settings_;
+    PoolSettings settings_;
     Managers& managers_;
     BatchSystem& batch_;
     JobBook& book_;

@@ -125,7 +125,7 @@ Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const
     return found;
 }
 
-Result<Answers> FoundManagers::ask(const Settings& settings) {
+Result<Answers> FoundManagers::ask(const PoolSettings& settings) {
     Answers answers;
     if (!place_.contact.empty() && ::access(place_.contact.c_str(), F_OK) != 0) {
         answers.ended = records::journal::end_of_run(place_.contact);

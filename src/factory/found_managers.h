@@ -22,7 +22,7 @@ namespace wq::factory {
 
 struct ManagerPlace {
     std::vector<net::frames::HostPort> managers;  // addresses of one manager
-    std::string contact;                          // a file; without both, Settings::manager_name
+    std::string contact;                          // a file; without both, PoolSettings::manager_name
     std::string password_file;
     bool ssl = false;
     std::string ssl_ca;
@@ -60,7 +60,7 @@ std::vector<FoundManager> to_ask(const net::contact::NamedManagers& named,
 class FoundManagers final : public Managers {
   public:
     explicit FoundManagers(ManagerPlace place) : place_(std::move(place)) {}
-    Result<Answers> ask(const Settings& settings) override;
+    Result<Answers> ask(const PoolSettings& settings) override;
 
     // Lines for the user, each once.
     std::function<void(const std::string&)> say = [](const std::string&) {};

@@ -18,7 +18,7 @@
 
 namespace wq::factory {
 
-struct Job {
+struct BatchJob {
     std::string submission;
     Instant since{};  // submitted, or found in the file
     JobState state = JobState::pending;
@@ -62,7 +62,7 @@ class JobBook {
     // The jobs whose workers are connected. Returns how many of them are connected for the first time.
     std::int64_t set_present(const std::set<std::string>& ids);
     Status ended(const std::vector<std::string>& ids);
-    const std::map<std::string, Job>& jobs() const { return jobs_; }
+    const std::map<std::string, BatchJob>& jobs() const { return jobs_; }
     std::vector<std::string> ids() const;
     std::vector<std::string> newest_pending(std::int64_t most) const;
     JobCounts counts() const;
@@ -77,7 +77,7 @@ class JobBook {
     records::journal::AppendFile file_;
     Duration longest_call_{0};
     std::map<std::string, Doubt> doubtful_;
-    std::map<std::string, Job> jobs_;
+    std::map<std::string, BatchJob> jobs_;
     std::vector<std::string> order_;  // ids, as submitted
 };
 

@@ -20,11 +20,11 @@ constexpr std::int64_t most_seconds = std::int64_t{100} * 365 * 24 * 3600;
 struct Key {
     const char* name;
     std::int64_t most;  // of a number; 0: a text; -1: true or false
-    std::function<void(Settings&, std::int64_t number, const std::string& text)> set;
+    std::function<void(PoolSettings&, std::int64_t number, const std::string& text)> set;
 };
 
 const std::vector<Key>& keys() {
-    using S = Settings;
+    using S = PoolSettings;
     using N = std::int64_t;
     using T = std::string;
     static const std::vector<Key> all{
@@ -70,7 +70,7 @@ Result<double> number_of(const Json& file, const Json& value, int depth = 0) {
     });
 }
 
-Status set(const Key& key, const Json& file, const Json& value, Settings& settings) {
+Status set(const Key& key, const Json& file, const Json& value, PoolSettings& settings) {
     if (key.most == 0) {
         if (!value.is_string()) return bad(key.name, "not a text in quotes");
         key.set(settings, 0, value.text());
@@ -123,7 +123,7 @@ std::vector<std::string_view> setting_names() {
     return names;
 }
 
-Result<Settings> read_settings(const std::string& text, const Settings& before) {
+Result<PoolSettings> read_settings(const std::string& text, const PoolSettings& before) {
     std::size_t wrong_at = std::string::npos;
     Json file = Json::parse_commented(text, wrong_at);
     if (file.is_discarded())
@@ -133,7 +133,7 @@ Result<Settings> read_settings(const std::string& text, const Settings& before) 
     if (!file.is_object())
         return Error{ExitCode::bad_input, "it is no JSON object, such as {\"max-workers\": 20}"};
     std::ranges::sort(file.members(), {}, &Json::Member::key);
-    Settings settings = before;
+    PoolSettings settings = before;
     for (const auto& [name, value] : std::as_const(file).members()) {
         if (const std::string_view why = why_refused(name); !why.empty()) return bad(name, std::string(why));
         const auto known = std::find_if(keys().begin(), keys().end(),

@@ -18,7 +18,7 @@ namespace wq::factory {
 inline constexpr std::int64_t most_workers =
     1'000'000;  // of every setting that counts workers or their tasks
 
-struct Settings {
+struct PoolSettings {
     std::string manager_name;  // a regular expression; empty: another way to the managers
     std::string catalog;       // servers that know names: HOST[:PORT],...; empty: $CATALOG_HOST
     std::string factory_name;  // empty: one is made
@@ -39,7 +39,7 @@ struct Settings {
 // "memory": "cores*4000" (see evaluate()). Sizes are whole: fractions are rounded up. Keys that the file
 // lacks keep the values of `before`. Errors (bad_input) have one line that names the key: no JSON, an unknown
 // key, a value of another kind or out of its bounds, min-workers above max-workers.
-Result<Settings> read_settings(const std::string& text, const Settings& before);
+Result<PoolSettings> read_settings(const std::string& text, const PoolSettings& before);
 
 std::vector<std::string_view> setting_names();  // the keys
 

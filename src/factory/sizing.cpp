@@ -17,7 +17,7 @@ void ignore_unsaid(engine::model::Needs& needs, engine::model::Resources& size) 
 }
 
 // How many tasks of these needs one worker runs at once; 0: it is too small for any.
-std::int64_t tasks_at_once(const Demand& demand, engine::model::Resources size, const Limits& limits) {
+std::int64_t tasks_at_once(const Demand& demand, engine::model::Resources size, const PoolLimits& limits) {
     std::int64_t fit = 1;
     if (size != engine::model::Resources{}) {
         engine::model::Needs needs = demand.needs;
@@ -32,14 +32,14 @@ std::int64_t tasks_at_once(const Demand& demand, engine::model::Resources size, 
 }  // namespace
 
 std::optional<double> workers_for(const Demand& demand, const engine::model::Resources& size,
-                                  const Limits& limits) {
+                                  const PoolLimits& limits) {
     const std::int64_t at_once = tasks_at_once(demand, size, limits);
     if (at_once <= 0) return std::nullopt;
     return static_cast<double>(demand.tasks) / static_cast<double>(at_once);
 }
 
 Decision decide(const std::vector<Demand>& demand, const engine::model::Resources& size, const Supply& supply,
-                const Limits& limits) {
+                const PoolLimits& limits) {
     Decision decision;
     double filled = 0;  // workers; tasks of different needs share one
     for (const Demand& some : demand) {

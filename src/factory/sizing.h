@@ -26,7 +26,7 @@ struct Supply {
     std::int64_t others = 0;     // connected workers that are not ours
 };
 
-struct Limits {
+struct PoolLimits {
     std::int64_t least = 5;
     std::int64_t most = 100;
     // Of jobs without a connected worker: if new workers fail, few fail. 0: no such limit.
@@ -45,11 +45,11 @@ struct Decision {
 
 // How many workers of this size the tasks fill; nullopt: such a worker is too small for them.
 std::optional<double> workers_for(const Demand& demand, const engine::model::Resources& size,
-                                  const Limits& limits);
+                                  const PoolLimits& limits);
 
 // `size`: of each worker, all zero if unknown; then each runs one task at a time. Errors: none; inconsistent
 // limits count as least = most.
 Decision decide(const std::vector<Demand>& demand, const engine::model::Resources& size, const Supply& supply,
-                const Limits& limits);
+                const PoolLimits& limits);
 
 }  // namespace wq::factory

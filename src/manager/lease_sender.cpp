@@ -13,16 +13,17 @@ using SharedFiles = std::shared_ptr<const files::trees::TaskFiles>;
 
 // Replaces $OS and $ARCH by those of the worker's host.
 SharedFiles on_platform(SharedFiles files, const std::string& os, const std::string& arch) {
-    const auto named = [&](const files::trees::Input& input) {
-        return input.source == files::trees::Source::file ? files::trees::for_platform(input.from, os, arch)
-                                                          : input.from;
+    const auto named = [&](const files::trees::InputFile& input) {
+        return input.source == files::trees::InputSource::file
+                   ? files::trees::for_platform(input.from, os, arch)
+                   : input.from;
     };
     const bool any =
         std::any_of(files->inputs.begin(), files->inputs.end(),
-                    [&](const files::trees::Input& input) { return named(input) != input.from; });
+                    [&](const files::trees::InputFile& input) { return named(input) != input.from; });
     if (!any) return files;
     auto own = std::make_shared<files::trees::TaskFiles>(*files);
-    for (files::trees::Input& input : own->inputs) input.from = named(input);
+    for (files::trees::InputFile& input : own->inputs) input.from = named(input);
     return own;
 }
 

@@ -127,7 +127,7 @@ std::shared_ptr<const files::trees::TaskFiles> TaskTable::files_of(
     if (settings.inputs.empty() && settings.outputs.empty()) return nullptr;
     auto files = std::make_shared<files::trees::TaskFiles>();
     for (const std::string& path : settings.inputs)
-        files->inputs.push_back({files::trees::Source::file, folder_ + "/" + path, {}, path, true});
+        files->inputs.push_back({files::trees::InputSource::file, folder_ + "/" + path, {}, path, true});
     for (const std::string& path : settings.outputs) files->outputs.push_back({path, folder_ + "/" + path});
     return files;
 }

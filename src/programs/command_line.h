@@ -20,7 +20,7 @@ struct Option {
     const char* names;      // "long,s", "long" or ",s"
     const char* value;      // name of the value in --help; "": a flag, without a value
     const char* help = "";  // "": accepted, but neither shown nor suggested
-    // Where the value goes if it is taken as it is; else its kind, for Given and Taker.
+    // Where the value goes if it is taken as it is; else its kind, for Given and OptionTaker.
     std::variant<Values, bool*, std::string*, std::vector<std::string>*> target = Values::one;
 };
 
@@ -77,9 +77,9 @@ struct Plain<std::optional<T>> {
 };
 
 // Converts the values of options one after another, up to the first error.
-class Taker {
+class OptionTaker {
   public:
-    explicit Taker(const Given& given) : given_(given) {}
+    explicit OptionTaker(const Given& given) : given_(given) {}
 
     // `target` is unchanged if the option is not given; an error names the option.
     template <class T, class Convert>

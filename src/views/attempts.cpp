@@ -19,12 +19,12 @@ void bring_into_order(Attempt& attempt) {
 }
 
 // The places of `workers` in the order of their joining.
-std::vector<std::uint32_t> sort_workers(std::vector<Worker>& workers) {
+std::vector<std::uint32_t> sort_workers(std::vector<WorkerStay>& workers) {
     std::vector<std::uint32_t> order(workers.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return workers[a].joined < workers[b].joined; });
-    std::vector<Worker> sorted;
+    std::vector<WorkerStay> sorted;
     std::vector<std::uint32_t> place_of(workers.size());
     for (const std::uint32_t from : order) {
         place_of[from] = static_cast<std::uint32_t>(sorted.size());
@@ -85,13 +85,13 @@ void finish(Attempts& all) {
         all.end = first ? to : std::max(all.end, to);
         first = false;
     };
-    for (const Worker& worker : all.workers) include(worker.joined, std::max(worker.left, worker.joined));
+    for (const WorkerStay& worker : all.workers) include(worker.joined, std::max(worker.left, worker.joined));
     for (const Attempt& attempt : all.attempts) include(attempt.waiting, attempt.ended);
-    for (Worker& worker : all.workers)
+    for (WorkerStay& worker : all.workers)
         worker.left = std::max(worker.left == 0 ? all.end : worker.left, worker.joined);
     std::vector<Slots> slots(all.workers.size());
     for (Attempt& attempt : all.attempts) {
-        Worker& worker = all.workers[attempt.worker];
+        WorkerStay& worker = all.workers[attempt.worker];
         attempt.slot = slots[attempt.worker].take(attempt.input, attempt.ended);
         worker.slots = slots[attempt.worker].count();
         // A log may lack when it joined, and its last results may come after its end.

@@ -28,7 +28,7 @@ struct Attempt {
     WallMicros ended = 0;        // and was over
 };
 
-struct Worker {
+struct WorkerStay {
     std::string name;  // its address, as in transactions.log
     WallMicros joined = 0;
     WallMicros left = 0;  // or the end of the log
@@ -36,8 +36,8 @@ struct Worker {
 };
 
 struct Attempts {
-    std::vector<Attempt> attempts;  // by Attempt::input
-    std::vector<Worker> workers;    // by Worker::joined
+    std::vector<Attempt> attempts;    // by Attempt::input
+    std::vector<WorkerStay> workers;  // by WorkerStay::joined
     std::vector<std::string> categories;
     std::vector<std::string> outcomes;
     std::uint64_t never_ran = 0;  // tasks

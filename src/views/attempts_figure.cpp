@@ -98,10 +98,10 @@ std::vector<std::size_t> kinds_of(const Attempts& all, std::vector<Bars>& kinds)
 
 }  // namespace
 
-Figure attempts_figure(const Attempts& all, Order order, WallMicros start, std::optional<TimeUnit> unit,
+Figure attempts_figure(const Attempts& all, RowOrder order, WallMicros start, std::optional<TimeUnit> unit,
                        const std::optional<PlotRange>& range) {
-    const bool by_attempt = order == Order::attempts;
-    const bool by_slot = order == Order::slots;
+    const bool by_attempt = order == RowOrder::attempts;
+    const bool by_slot = order == RowOrder::slots;
     Figure figure;
     figure.name = by_attempt ? "attempts" : by_slot ? "slots" : "attempts_by_worker";
     figure.title = by_attempt ? "Attempts by start" : by_slot ? "Slots of workers" : "Workers";
@@ -124,7 +124,7 @@ Figure attempts_figure(const Attempts& all, Order order, WallMicros start, std::
     if (by_attempt) rows = all.attempts.size();
     if (rows == 0) return figure;
     if (!by_attempt && rows <= most_names)
-        for (const Worker& worker : all.workers) {
+        for (const WorkerStay& worker : all.workers) {
             figure.row_names.push_back(worker.name);
             for (std::uint32_t slot = 1; by_slot && slot < worker.slots; ++slot)
                 figure.row_names.emplace_back();

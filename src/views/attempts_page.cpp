@@ -111,7 +111,7 @@ std::ptrdiff_t good_of(const Attempts& all) {
     return std::find(all.outcomes.begin(), all.outcomes.end(), succeeded) - all.outcomes.begin();
 }
 
-std::string data_of(const Attempts& all, Order shown_first) {
+std::string data_of(const Attempts& all, RowOrder shown_first) {
     const std::int64_t tick = tick_of(all);
     const auto since_begin = [&](WallMicros time) { return (time - all.begin) / tick; };
     std::string out = "{\"tick\":" + std::to_string(tick) +
@@ -126,9 +126,9 @@ std::string data_of(const Attempts& all, Order shown_first) {
     out += ",\n\"workers\":{\"names\":";
     put_list(out, all.workers, [&](std::size_t i) { return json(all.workers[i].name); });
     out += ",\n\"columns\":{";
-    put_column(out, "joined", all.workers, [&](const Worker& one) { return since_begin(one.joined); });
-    put_column(out, "left", all.workers, [&](const Worker& one) { return since_begin(one.left); });
-    put_column(out, "slots", all.workers, [](const Worker& one) { return one.slots; });
+    put_column(out, "joined", all.workers, [&](const WorkerStay& one) { return since_begin(one.joined); });
+    put_column(out, "left", all.workers, [&](const WorkerStay& one) { return since_begin(one.left); });
+    put_column(out, "slots", all.workers, [](const WorkerStay& one) { return one.slots; });
     out += "}},\n\"attempts\":{\"count\":" + std::to_string(all.attempts.size()) + ",\"columns\":{";
     const auto column = [&](std::string_view name, auto value) {
         put_column(out, name, all.attempts, value);
@@ -193,7 +193,7 @@ std::string category_color(std::size_t category) {
     return out;
 }
 
-std::string attempts_page(const Attempts& all, const std::string& title, Order shown_first) {
+std::string attempts_page(const Attempts& all, const std::string& title, RowOrder shown_first) {
     std::string out =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

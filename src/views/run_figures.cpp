@@ -44,7 +44,7 @@ std::vector<std::size_t> thinned(std::size_t count) {
 
 }  // namespace
 
-TaskFigures::TaskFigures(WorkerSessions workers, std::span<const records::hdf5::CategoryRow> categories)
+TaskFigures::TaskFigures(WorkerRows workers, std::span<const records::hdf5::CategoryRow> categories)
     : workers_(std::move(workers)), of_worker_(workers_.workers().size()) {
     for (const records::hdf5::CategoryRow& row : categories) categories_[row.category] = row.name.view();
 }

@@ -20,7 +20,7 @@ namespace wq::views {
 class TaskFigures {
   public:
     // `categories`: rows of /categories.
-    TaskFigures(WorkerSessions workers, std::span<const records::hdf5::CategoryRow> categories);
+    TaskFigures(WorkerRows workers, std::span<const records::hdf5::CategoryRow> categories);
 
     void add(const records::hdf5::TaskRow& task);
     std::vector<Figure> figures() const;  // without empty ones
@@ -47,7 +47,7 @@ class TaskFigures {
     Figure nodes() const;
     Figure memory() const;
 
-    WorkerSessions workers_;
+    WorkerRows workers_;
     std::unordered_map<std::uint32_t, std::string> categories_;  // names by id
     std::vector<Ran> ran_;
     std::vector<Memory> memory_;

@@ -34,7 +34,7 @@ void bound(std::int64_t& time) {
 
 class AttemptRows {
   public:
-    AttemptRows(const WorkerSessions& workers, const std::vector<records::hdf5::CategoryRow>& categories,
+    AttemptRows(const WorkerRows& workers, const std::vector<records::hdf5::CategoryRow>& categories,
                 const std::vector<records::hdf5::TransferRow>& transfers)
         : workers_(workers) {
         for (records::hdf5::WorkerRow row : workers_.workers()) {
@@ -113,7 +113,7 @@ class AttemptRows {
         place_input(attempt, begin, end);
     }
 
-    const WorkerSessions& workers_;
+    const WorkerRows& workers_;
     std::unordered_map<std::uint32_t, std::string> category_names_;
     std::unordered_map<std::int64_t, std::vector<records::hdf5::TransferRow>> transfers_;
     Attempts all_;
@@ -131,8 +131,8 @@ Result<Attempts> read_stats(const records::hdf5::StatsReader& reader) {
     if (!workers) return workers.error();
     const auto categories = reader.categories();
     const auto transfers = reader.transfers();
-    const WorkerSessions sessions(std::move(*workers), *samples);
-    AttemptRows rows(sessions, categories ? *categories : std::vector<records::hdf5::CategoryRow>(),
+    const WorkerRows worker_rows(std::move(*workers), *samples);
+    AttemptRows rows(worker_rows, categories ? *categories : std::vector<records::hdf5::CategoryRow>(),
                      transfers ? *transfers : std::vector<records::hdf5::TransferRow>());
     if (auto read = reader.each_task([&](const records::hdf5::TaskRow& row) { rows.add(row); }); !read)
         return read.error();
@@ -146,9 +146,9 @@ std::string title_of(const records::hdf5::StatsReader& reader, const std::string
     return shown.empty() ? fs::path(path).filename().string() : shown;
 }
 
-Result<Source> read_source(const std::string& path) {
+Result<AttemptsFile> read_source(const std::string& path) {
     std::error_code unknown;
-    Source source{path, fs::path(path).filename().string(), {}};
+    AttemptsFile source{path, fs::path(path).filename().string(), {}};
     if (fs::is_directory(path, unknown)) {
         source.path = (fs::path(path) / "stats.h5").string();
         const std::string log = (fs::path(path) / "transactions.log").string();
@@ -172,8 +172,8 @@ Result<Source> read_source(const std::string& path) {
     return source;
 }
 
-WorkerSessions::WorkerSessions(std::vector<records::hdf5::WorkerRow> workers,
-                               std::span<const records::hdf5::ManagerRow> samples)
+WorkerRows::WorkerRows(std::vector<records::hdf5::WorkerRow> workers,
+                       std::span<const records::hdf5::ManagerRow> samples)
     : workers_(std::move(workers)) {
     std::map<std::int64_t, std::int64_t> ends;  // of sessions, by their starts
     for (const records::hdf5::ManagerRow& row : samples) ends[row.time_when_started] = row.timestamp;
@@ -185,7 +185,7 @@ WorkerSessions::WorkerSessions(std::vector<records::hdf5::WorkerRow> workers,
     }
 }
 
-std::optional<std::size_t> WorkerSessions::place_of(std::uint32_t id, std::int64_t when) const {
+std::optional<std::size_t> WorkerRows::place_of(std::uint32_t id, std::int64_t when) const {
     const auto places = places_.find(id);
     if (places == places_.end()) return {};
     for (auto at = places->second.rbegin(); at != places->second.rend(); ++at)

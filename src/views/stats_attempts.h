@@ -22,22 +22,22 @@ Result<Attempts> read_stats(const records::hdf5::StatsReader& reader);
 // The name of a run's list, or else of the file at `path`.
 std::string title_of(const records::hdf5::StatsReader& reader, const std::string& path);
 
-struct Source {
+struct AttemptsFile {
     std::string path;  // of the file that was read
     std::string title;
     Attempts attempts;
 };
 // Of a run directory (its stats.h5, else its transactions.log), a stats.h5 or a transactions log. Errors:
 // bad_input.
-Result<Source> read_source(const std::string& path);
+Result<AttemptsFile> read_source(const std::string& path);
 
 // The workers of all sessions of a run directory.
-class WorkerSessions {
+class WorkerRows {
   public:
     // Rows of /workers, and of /manager: a worker whose end is not known leaves with the last sample of its
     // session.
-    WorkerSessions(std::vector<records::hdf5::WorkerRow> workers,
-                   std::span<const records::hdf5::ManagerRow> samples);
+    WorkerRows(std::vector<records::hdf5::WorkerRow> workers,
+               std::span<const records::hdf5::ManagerRow> samples);
 
     const std::vector<records::hdf5::WorkerRow>& workers() const { return workers_; }
     // Ids begin anew with each session: the place in workers() of the last worker of that id that had joined.

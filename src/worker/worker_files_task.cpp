@@ -281,8 +281,8 @@ std::optional<WorkerFiles::Sandbox::Grown> WorkerFiles::Sandbox::look_for_growth
     for (; next != watches.end(); ++next) {
         auto& [output, watch] = *next;
         if (watch.over) continue;
-        files::trees::Growth growth = files::trees::growth_of(path_of(files->outputs[output].name),
-                                                              watch.sent, net::messages::part_bytes);
+        files::trees::FileGrowth growth = files::trees::growth_of(path_of(files->outputs[output].name),
+                                                                  watch.sent, net::messages::part_bytes);
         watch.over = growth.shrunk;
         if (growth.bytes.empty()) continue;
         const std::uint64_t offset = watch.sent;

@@ -55,7 +55,7 @@ double take_seconds_with_summary(bool shuffle, const std::string& folder) {
 }
 
 double permutation_seconds(std::uint64_t slices) {
-    auto order = slices::plan::Order::make({slices, 1, true, 1}).or_throw();
+    auto order = slices::plan::SliceOrder::make({slices, 1, true, 1}).or_throw();
     std::uint64_t sum = 0;
     const double seconds = seconds_of([&] {
         for (std::uint64_t n = 0; n < taken; ++n) sum += order.slice_at(n * 7919 % slices);

@@ -13,7 +13,7 @@ namespace {
 using wq::fuzz::require;
 using namespace wq::node::calls;
 
-std::string figures(const End& end) {
+std::string figures(const PythonCallEnd& end) {
     const rusage& usage = end.usage;
     std::string text = std::to_string(end.status);
     for (const long figure : {usage.ru_utime.tv_sec * 1000000 + usage.ru_utime.tv_usec,

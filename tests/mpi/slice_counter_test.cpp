@@ -126,7 +126,7 @@ class Rank {
     void give(std::unique_ptr<net::frames::TcpListener> others) {
         // An epoch as long as this makes the parts small, and the draws many.
         slices::claims::GiverLine giver(
-            {std::move(others), slices::plan::Ledger(positions, slices::plan::Delivery::exactly_once),
+            {std::move(others), slices::plan::PassLedger(positions, slices::plan::Delivery::exactly_once),
              positions / 10},
             *pool_, options_of_rank());
         CHECK(giver.taker().join());

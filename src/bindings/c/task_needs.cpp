@@ -304,8 +304,9 @@ bool is_buffer(const TaskBox& box, const char* name, std::string_view bytes) {
     const TaskData& data = TaskAccess::data(box.spec);
     if (!form || !data.specs || !data.specs->files) return false;
     const auto& inputs = data.specs->files->inputs;
-    return std::any_of(inputs.begin(), inputs.end(), [&](const files::trees::Input& input) {
-        return input.source == files::trees::Source::buffer && input.name == *form && input.from == bytes;
+    return std::any_of(inputs.begin(), inputs.end(), [&](const files::trees::InputFile& input) {
+        return input.source == files::trees::InputSource::buffer && input.name == *form &&
+               input.from == bytes;
     });
 }
 

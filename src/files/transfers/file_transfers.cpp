@@ -101,21 +101,21 @@ namespace {
 constexpr std::size_t most_inline = 64 << 10;
 constexpr std::size_t most_inline_of_all = net::messages::part_bytes;
 
-std::string name_in_memo(const trees::Input& input) {
+std::string name_in_memo(const trees::InputFile& input) {
     if (!input.piece) return input.from;
     return input.from + '\0' + std::to_string(input.piece->first) + '-' + std::to_string(input.piece->last);
 }
 
-net::messages::InputKind kind_of(trees::Source source) {
-    if (source == trees::Source::url) return net::messages::InputKind::url;
-    return source == trees::Source::command ? net::messages::InputKind::command
-                                            : net::messages::InputKind::content;
+net::messages::InputKind kind_of(trees::InputSource source) {
+    if (source == trees::InputSource::url) return net::messages::InputKind::url;
+    return source == trees::InputSource::command ? net::messages::InputKind::command
+                                                 : net::messages::InputKind::content;
 }
 
 // The cache key of a URL or a command; the same source is not inspected again.
-std::string key_of_source(const trees::Input& input) {
+std::string key_of_source(const trees::InputFile& input) {
     trees::KeyMaker maker;
-    maker.add(input.source == trees::Source::url ? "url " : "command ");
+    maker.add(input.source == trees::InputSource::url ? "url " : "command ");
     maker.add(input.from);
     return maker.key();
 }
@@ -128,7 +128,7 @@ class InputPreparation::Lease {
 
     Lease(std::shared_ptr<const trees::TaskFiles> files, Then then)
         : then_(std::move(then)), files_(std::move(files)) {
-        for (const trees::Output& output : files_->outputs)
+        for (const trees::OutputFile& output : files_->outputs)
             result_.outputs.push_back({output.name, output.on_failure, output.on_success, output.watched});
     }
 
@@ -157,8 +157,9 @@ class InputPreparation::Lease {
         std::uint64_t bytes = 0;
         trees::Fingerprint before;
     };
-    void look_at(const trees::Input& input, net::messages::InputFile& file, std::size_t& budget);
-    Step make_key(const trees::Input& input, net::messages::InputFile& file, Keys& keys, std::size_t& budget);
+    void look_at(const trees::InputFile& input, net::messages::InputFile& file, std::size_t& budget);
+    Step make_key(const trees::InputFile& input, net::messages::InputFile& file, Keys& keys,
+                  std::size_t& budget);
 
     bool dropped_ = false;  // only used on the loop's thread; the rest belongs to the thread whose turn it is
     Then then_;
@@ -172,7 +173,7 @@ class InputPreparation::Lease {
 InputPreparation::Lease::Step InputPreparation::Lease::go_on(Keys& keys) {
     for (std::size_t budget = bytes_a_job; result_.inputs.size() < files_->inputs.size();) {
         if (budget == 0) return Step::more;
-        const trees::Input& input = files_->inputs[result_.inputs.size()];
+        const trees::InputFile& input = files_->inputs[result_.inputs.size()];
         net::messages::InputFile file;
         file.name = input.name;
         file.kind = kind_of(input.source);
@@ -192,7 +193,7 @@ InputPreparation::Lease::Step InputPreparation::Lease::go_on(Keys& keys) {
     return Step::done;
 }
 
-void InputPreparation::Lease::look_at(const trees::Input& input, net::messages::InputFile& file,
+void InputPreparation::Lease::look_at(const trees::InputFile& input, net::messages::InputFile& file,
                                       std::size_t& budget) {
     trees::ContentReader reader(input);
     std::string beginning;
@@ -203,11 +204,11 @@ void InputPreparation::Lease::look_at(const trees::Input& input, net::messages::
     file.content = std::move(beginning);
 }
 
-InputPreparation::Lease::Step InputPreparation::Lease::make_key(const trees::Input& input,
+InputPreparation::Lease::Step InputPreparation::Lease::make_key(const trees::InputFile& input,
                                                                 net::messages::InputFile& file, Keys& keys,
                                                                 std::size_t& budget) {
     if (!hashing_) {
-        const bool on_disk = input.source == trees::Source::file;
+        const bool on_disk = input.source == trees::InputSource::file;
         trees::Fingerprint now;
         if (on_disk) now = trees::fingerprint_of(input.from, trees::Compared::any_change);
         const std::string name = on_disk ? name_in_memo(input) : std::string();

@@ -146,7 +146,7 @@ struct InputStreams::Stream {
     bool over = false;
 
     Transfer transfer() const {
-        const trees::Input& file = files->inputs[input];
+        const trees::InputFile& file = files->inputs[input];
         return {key.first, true, file.cached, file.name, sent, instant_now() - began};
     }
 };
@@ -168,7 +168,7 @@ void InputStreams::on(WorkerId worker, const net::messages::WantInput& message) 
                                       "the manager has no such input"};
     Lease* const lease = find(worker, message.task, message.attempt);
     if (lease == nullptr || message.input >= lease->files->inputs.size()) return send_(worker, none);
-    const trees::Input& input = lease->files->inputs[message.input];
+    const trees::InputFile& input = lease->files->inputs[message.input];
     if (trees::made_by_worker(input.source)) return send_(worker, none);
     const auto known = lease->streams.find(message.input);
     std::shared_ptr<Stream> stream = known == lease->streams.end() ? nullptr : known->second;

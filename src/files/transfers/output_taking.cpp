@@ -58,7 +58,7 @@ struct OutputTaking::Taking {
     std::atomic<bool> dropped{false};  // unwritten data is discarded
 
     // Returns whether the output is complete in its place.
-    bool write(const trees::Output& to, std::uint32_t index, const std::string& part, bool last) {
+    bool write(const trees::OutputFile& to, std::uint32_t index, const std::string& part, bool last) {
         if (dropped) return false;
         if (index != output) leave_off();
         const bool begins = !writer && index != skipped;
@@ -143,7 +143,7 @@ bool OutputTaking::on(WorkerId worker, net::messages::OutputPart& message) {
         taking->began = instant_now();
     }
     taking->bytes += size;
-    const trees::Output& file = lease->files->outputs[message.output];
+    const trees::OutputFile& file = lease->files->outputs[message.output];
     Transfer transfer{message.task, false, file.cached, file.name, taking->bytes, {}};
     if (message.last) taking->bytes = 0;
     taking->next = message.output + (message.last ? 1 : 0);

@@ -30,19 +30,19 @@ std::string quoted(const std::string& path) {
 
 std::optional<std::string> conflict(const TaskFiles& files) {
     std::set<std::string> names;
-    for (const Input& input : files.inputs)
+    for (const InputFile& input : files.inputs)
         if (!names.insert(input.name).second) return "two input files have the name '" + input.name + "'";
     // If inputs were nested, the one placed last would decide the content.
     const std::string* before = nullptr;
     std::set<std::string> inputs;
-    for (const Input& input : files.inputs) inputs.insert(input.name + '/');
+    for (const InputFile& input : files.inputs) inputs.insert(input.name + '/');
     for (const std::string& name : inputs) {
         if (before != nullptr && name.starts_with(*before))
             return "the input file '" + name.substr(0, name.size() - 1) + "' is inside another one";
         before = &name;
     }
     std::set<std::string> targets;
-    for (const Output& output : files.outputs) {
+    for (const OutputFile& output : files.outputs) {
         if (!names.insert(output.name).second)
             return "'" + output.name + "' is both an output file and another file of the task";
         if (!targets.insert(output.to).second)
@@ -61,10 +61,10 @@ std::string command_into(std::string_view line, const std::string& path) {
     return "{ " + std::string(line) + "\n} > " + target;
 }
 
-ContentReader::ContentReader(const Input& input) : from_(Bytes{}) {
-    if (input.source == Source::folder)
+ContentReader::ContentReader(const InputFile& input) : from_(Bytes{}) {
+    if (input.source == InputSource::folder)
         from_ = Bytes{empty_folder_stream(), {}, {}};
-    else if (input.source == Source::buffer)
+    else if (input.source == InputSource::buffer)
         from_ = Bytes{head_of_stream(input.from.size()), input.from, tail_of_stream()};
     else
         from_.emplace<TreeReader>(input.from, input.piece);

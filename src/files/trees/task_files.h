@@ -12,7 +12,7 @@
 
 namespace wq::files::trees {
 
-enum class Source : std::uint8_t {
+enum class InputSource : std::uint8_t {
     file,    // a file or folder at the manager; its path may have the worker's $OS and $ARCH
     buffer,  // bytes
     folder,  // an empty folder
@@ -20,19 +20,19 @@ enum class Source : std::uint8_t {
     command  // a shell line that the worker runs: its stdout, or the file that it creates as %%
 };
 
-inline bool made_by_worker(Source source) {
-    return source == Source::url || source == Source::command;
+inline bool made_by_worker(InputSource source) {
+    return source == InputSource::url || source == InputSource::command;
 }
 
-struct Input {
-    Source source = Source::file;
+struct InputFile {
+    InputSource source = InputSource::file;
     std::string from;            // path, bytes, URL or shell line
     std::optional<Piece> piece;  // only this part of a file
     std::string name;            // in the sandbox
     bool cached = false;         // stays at the worker for other tasks
 };
 
-struct Output {
+struct OutputFile {
     std::string name;      // in the sandbox
     std::string to;        // path at the manager
     bool watched = false;  // appended data is sent while the task runs
@@ -42,8 +42,8 @@ struct Output {
 };
 
 struct TaskFiles {
-    std::vector<Input> inputs;
-    std::vector<Output> outputs;
+    std::vector<InputFile> inputs;
+    std::vector<OutputFile> outputs;
 };
 
 // Why these cannot be the files of one task, in one line; nullopt if they can. Names are as from
@@ -61,7 +61,7 @@ class ContentReader {
   public:
     // `input`: a file, or a buffer whose bytes stay in place. Inputs that the worker creates have no stream
     // here.
-    explicit ContentReader(const Input& input);
+    explicit ContentReader(const InputFile& input);
 
     // As TreeReader::read().
     Trouble read(std::string& out, std::size_t most);

@@ -15,13 +15,13 @@
 namespace wq::files::trees {
 
 // A file that does not exist yet counts as not grown.
-Growth growth_of(const std::string& path, std::uint64_t offset, std::size_t most) {
+FileGrowth growth_of(const std::string& path, std::uint64_t offset, std::size_t most) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
     if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
     const auto size = static_cast<std::uint64_t>(status.st_size);
     if (size < offset) return {{}, true};
-    Growth growth;
+    FileGrowth growth;
     growth.bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size - offset, most)));
     const ssize_t got =
         ::pread(file.get(), growth.bytes.data(), growth.bytes.size(), static_cast<off_t>(offset));

@@ -10,11 +10,11 @@
 namespace wq::files::trees {
 
 // The bytes appended to `path` after `offset`, at most `most`. `shrunk`: it is not a growing file.
-struct Growth {
+struct FileGrowth {
     std::string bytes;
     bool shrunk = false;
 };
-Growth growth_of(const std::string& path, std::uint64_t offset, std::size_t most);
+FileGrowth growth_of(const std::string& path, std::uint64_t offset, std::size_t most);
 
 // Writes `bytes` at `offset`. Offset 0 replaces `path` by a new file, and creates its folder if missing.
 // Links are never followed.

@@ -91,7 +91,7 @@ void Coprocess::start(Instant now) {
 
 void Coprocess::launch(Instant now) {
     has_worked_ = link_lost_ = false;
-    leftovers_.forget();
+    orphans_.forget();
     std::array<int, 2> ends{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
         return end(std::string("no descriptor for it: ") + std::strerror(errno));
@@ -300,7 +300,7 @@ void Coprocess::begin_call(Instant now) {
     text += *event;
     if (const Status opened = link_.open(greeting_.port, std::move(text)); !opened)
         return refuse(opened.error().message);
-    leftovers_.begin_call(host_, order_->mode);
+    orphans_.begin_call(host_, order_->mode);
     share_watch_->begin_call(order_->memory_mb, order_->sandbox);
     state_ = State::busy;
     until_.reset();
@@ -356,7 +356,7 @@ void Coprocess::conclude(engine::model::Outcome outcome, std::string output) {
 }
 
 void Coprocess::become_idle() {
-    leftovers_.end_call(host_, order_->mode);
+    orphans_.end_call(host_, order_->mode);
     share_watch_->end_call();
     link_.close();
     until_.reset();

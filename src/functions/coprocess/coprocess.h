@@ -116,7 +116,7 @@ class Coprocess {
     Greeting greeting_;
     std::optional<Instant> until_;      // of the state
     std::optional<Instant> next_look_;  // at its usage
-    Leftovers leftovers_;
+    CallOrphans orphans_;
 
     std::optional<RemoteOrder> order_;
     Instant called_;

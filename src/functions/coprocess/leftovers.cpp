@@ -38,12 +38,12 @@ std::string stderr_in(const std::string& folder) {
 
 }  // namespace
 
-void Leftovers::begin_call(const node::process::CommandHost& host, engine::model::CallMode mode) {
+void CallOrphans::begin_call(const node::process::CommandHost& host, engine::model::CallMode mode) {
     if (mode != engine::model::CallMode::fork) return forget();
     if (!stay_) stay_ = children_of(host);
 }
 
-void Leftovers::end_call(const node::process::CommandHost& host, engine::model::CallMode mode) const {
+void CallOrphans::end_call(const node::process::CommandHost& host, engine::model::CallMode mode) const {
     if (mode != engine::model::CallMode::fork || !stay_) return;
     for (const pid_t child : children_of(host))
         if (child != host.command() && std::find(stay_->begin(), stay_->end(), child) == stay_->end())

@@ -15,7 +15,7 @@ namespace wq::functions::coprocess {
 
 // The kernel makes the host the parent of processes whose parent has ended. Those of a `fork` end with their
 // call; those of other calls stay, since a function may use them later.
-class Leftovers {
+class CallOrphans {
   public:
     void begin_call(const node::process::CommandHost& host, engine::model::CallMode mode);
     void end_call(const node::process::CommandHost& host, engine::model::CallMode mode) const;

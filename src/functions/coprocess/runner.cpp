@@ -23,7 +23,7 @@ int milliseconds_until(std::optional<Instant> when) {
 }
 
 // Waits, and lets the pool turn.
-void run_turn(Pool& pool, std::vector<pollfd>& polled, int other) {
+void run_turn(CoprocessPool& pool, std::vector<pollfd>& polled, int other) {
     polled.assign(1, {other, POLLIN, 0});
     pool.append_descriptors(polled);
     ::poll(polled.data(), polled.size(), milliseconds_until(pool.wakeup()));
@@ -247,11 +247,11 @@ std::vector<std::string> environment_of(const PoolOptions& options, std::int64_t
     return node::process::BaseEnvironment(ours, said).entries();
 }
 
-Pool::~Pool() {
+CoprocessPool::~CoprocessPool() {
     for (const Member& member : members_) member.process->end("the worker ends it");
 }
 
-Pool::Pool(PoolOptions options) : options_(std::move(options)) {
+CoprocessPool::CoprocessPool(PoolOptions options) : options_(std::move(options)) {
     for (std::int64_t index = 0; index < options_.count; ++index) {
         CoprocessOptions one;
         one.file = options_.file;
@@ -266,7 +266,7 @@ Pool::Pool(PoolOptions options) : options_(std::move(options)) {
     }
 }
 
-void Pool::start(Instant now) {
+void CoprocessPool::start(Instant now) {
     for (Member& member : members_) {
         if (!member.start_at || now < *member.start_at) continue;
         member.start_at.reset();
@@ -276,13 +276,13 @@ void Pool::start(Instant now) {
     }
 }
 
-bool Pool::has_idle() const {
+bool CoprocessPool::has_idle() const {
     return std::any_of(members_.begin(), members_.end(), [](const Member& member) {
         return member.process->state() == Coprocess::State::idle;
     });
 }
 
-void Pool::run(RemoteOrder order, Instant now) {
+void CoprocessPool::run(RemoteOrder order, Instant now) {
     const auto idle = std::find_if(members_.begin(), members_.end(), [](const Member& member) {
         return member.process->state() == Coprocess::State::idle;
     });
@@ -290,7 +290,7 @@ void Pool::run(RemoteOrder order, Instant now) {
     check_member(*idle, now);
 }
 
-bool Pool::kill(TaskId task, Attempt attempt, Instant now) {
+bool CoprocessPool::kill(TaskId task, Attempt attempt, Instant now) {
     for (Member& member : members_) {
         const RemoteOrder* const running = member.process->running();
         if (running == nullptr || running->task != task || running->attempt != attempt) continue;
@@ -301,14 +301,14 @@ bool Pool::kill(TaskId task, Attempt attempt, Instant now) {
     return false;
 }
 
-void Pool::kill_all(Instant now) {
+void CoprocessPool::kill_all(Instant now) {
     for (Member& member : members_) {
         member.process->end_call(engine::model::Ending::killed, "", now);
         check_member(member, now);
     }
 }
 
-void Pool::drop_all(Instant now) {
+void CoprocessPool::drop_all(Instant now) {
     for (Member& member : members_) {
         member.process->drop_call(now);
         check_member(member, now);
@@ -316,14 +316,14 @@ void Pool::drop_all(Instant now) {
     ended_.clear();
 }
 
-void Pool::append_descriptors(std::vector<pollfd>& to) const {
+void CoprocessPool::append_descriptors(std::vector<pollfd>& to) const {
     for (const Member& member : members_) {
         const Coprocess::Polled some = member.process->descriptors();
         to.insert(to.end(), some.begin(), some.end());
     }
 }
 
-void Pool::run_turn(const pollfd* polled, Instant now) {
+void CoprocessPool::run_turn(const pollfd* polled, Instant now) {
     for (Member& member : members_) {
         Coprocess::Polled some;
         std::copy_n(polled, some.size(), some.begin());
@@ -335,7 +335,7 @@ void Pool::run_turn(const pollfd* polled, Instant now) {
 }
 
 // What has become of it.
-void Pool::check_member(Member& member, Instant now) {
+void CoprocessPool::check_member(Member& member, Instant now) {
     if (auto ended = member.process->take_ended()) ended_.push_back(std::move(*ended));
     const Coprocess::State state = member.process->state();
     if (state == Coprocess::State::down) {
@@ -348,7 +348,7 @@ void Pool::check_member(Member& member, Instant now) {
         member.process->end("it calls itself " + member.process->name() + ", the others are " + name_);
 }
 
-void Pool::note_end(Member& member, Instant now) {
+void CoprocessPool::note_end(Member& member, Instant now) {
     if (member.process->has_worked()) {
         member.failures = 0;
         member.start_at = now;
@@ -372,13 +372,13 @@ void Pool::note_end(Member& member, Instant now) {
                         " times in a row; the others go on without it");
 }
 
-std::optional<std::string> Pool::all_failed() const {
+std::optional<std::string> CoprocessPool::all_failed() const {
     if (std::all_of(members_.begin(), members_.end(), [](const Member& one) { return one.failures > 0; }))
         return last_failure_;
     return std::nullopt;
 }
 
-std::optional<Instant> Pool::wakeup() const {
+std::optional<Instant> CoprocessPool::wakeup() const {
     std::optional<Instant> next;
     for (const Member& member : members_) {
         earliest(next, member.process->wakeup());
@@ -387,7 +387,7 @@ std::optional<Instant> Pool::wakeup() const {
     return next;
 }
 
-std::vector<node::launcher::TaskEnded> Pool::take_ended() {
+std::vector<node::launcher::TaskEnded> CoprocessPool::take_ended() {
     return std::exchange(ended_, {});
 }
 

@@ -46,12 +46,12 @@ struct PoolOptions {
 // ...). The coprocess adds its own folder.
 std::vector<std::string> environment_of(const PoolOptions& options, std::int64_t index, char* const* ours);
 
-class Pool {
+class CoprocessPool {
   public:
     // Throws std::runtime_error: no process can be made.
-    explicit Pool(PoolOptions options);
-    ~Pool();  // ends all coprocesses at once
-    Pool(const Pool&) = delete;
+    explicit CoprocessPool(PoolOptions options);
+    ~CoprocessPool();  // ends all coprocesses at once
+    CoprocessPool(const CoprocessPool&) = delete;
 
     // Starts those that are due.
     void start(Instant now);
@@ -140,7 +140,7 @@ class Runner {
     void give_reports();
     void wake();
 
-    Pool pool_;  // of the thread
+    CoprocessPool pool_;  // of the thread
     std::string name_;
     std::int64_t count_;
     Wake bell_;   // for the loop

@@ -58,7 +58,7 @@ class ShareWatch {
     std::string folder_;
     std::string sandbox_;
     std::int64_t task_memory_mb_ = 0;
-    node::usage::TreeReader reader_;
+    node::usage::ProcessTreeReader reader_;
     std::vector<node::usage::ProcessSample> processes_;
     std::optional<Instant> cores_since_;
     std::int64_t cpu_before_us_ = 0;

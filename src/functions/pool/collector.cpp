@@ -16,7 +16,7 @@
 
 namespace wq::functions::pool {
 
-Collector::Collector(const Lanes& lanes, int control, ResultQueue& results, ExecutorState& state)
+Collector::Collector(const JobLanes& lanes, int control, ResultQueue& results, ExecutorState& state)
     : lanes_(lanes), control_(control), results_(results), state_(state) {
     if (!doorbell_.valid()) throw SetupError(std::string("cannot make a descriptor: ") + strerror(errno), 69);
 }
@@ -131,9 +131,9 @@ void Collector::look_at_lanes() {
     const Instant now = instant_now();
     for (const auto& lane : lanes_) {
         lane->begin_if_due(now);
-        const Lane::State state = lane->state();
-        if (state == Lane::State::up) ++seen.up;
-        if (state == Lane::State::gone && ++seen.gone == 1) seen.why_gone = lane->describe_end();
+        const JobLane::State state = lane->state();
+        if (state == JobLane::State::up) ++seen.up;
+        if (state == JobLane::State::gone && ++seen.gone == 1) seen.why_gone = lane->describe_end();
         waits = waits || lane->has_result();
     }
     if (state_.note_lanes(seen) == ExecutorState::Left::none && !waits) results_.close();

@@ -17,7 +17,7 @@ namespace wq::functions::pool {
 class Collector {
   public:
     // `control`: of the zygote. All outlive it. Throws SetupError: no descriptor is left.
-    Collector(const Lanes& lanes, int control, ResultQueue& results, ExecutorState& state);
+    Collector(const JobLanes& lanes, int control, ResultQueue& results, ExecutorState& state);
 
     // By any thread.
     int doorbell() const { return doorbell_.descriptor(); }
@@ -42,7 +42,7 @@ class Collector {
     bool close_lanes(ExecutorState::CloseTimes times);
     void kill_lanes();
 
-    const Lanes& lanes_;
+    const JobLanes& lanes_;
     const int control_;
     ResultQueue& results_;
     ExecutorState& state_;

@@ -62,10 +62,10 @@ Executor::Executor(detail::JobFunction function, int workers, const JobExecutorO
       results_(results_at_most(workers, options)) {
     for (int worker = 0; worker < workers; ++worker)
         lanes_.push_back(
-            std::make_unique<Lane>(LaneOptions{worker, options.seed + static_cast<std::uint64_t>(worker),
-                                               options.max_queue_size_per_worker, keep_blocks_.bytes(),
-                                               options.retries, options.restart_crashed_worker},
-                                   links_));
+            std::make_unique<JobLane>(LaneOptions{worker, options.seed + static_cast<std::uint64_t>(worker),
+                                                  options.max_queue_size_per_worker, keep_blocks_.bytes(),
+                                                  options.retries, options.restart_crashed_worker},
+                                      links_));
     if (lanes_.empty()) return;
     collector_.emplace(lanes_, zygote_.control.get(), results_, state_);
     links_.control = zygote_.control.get();
@@ -90,9 +90,9 @@ void Executor::start(Duration timeout) {
     throw SetupError("the workers of a JobExecutor cannot be started: " + why, 69);
 }
 
-Lane* Executor::lane_with_room() const {
+JobLane* Executor::lane_with_room() const {
     for (std::size_t tried = 0; tried < lanes_.size(); ++tried) {
-        Lane* const lane = lanes_[(next_lane_ + tried) % lanes_.size()].get();
+        JobLane* const lane = lanes_[(next_lane_ + tried) % lanes_.size()].get();
         if (lane->has_room()) return lane;
     }
     return nullptr;
@@ -118,7 +118,7 @@ bool Executor::put(Batch& batch) {
     state_.check_open();
     if (lanes_.empty()) return run_here(batch);
     const std::lock_guard lock(put_mutex_);
-    Lane* const lane = lane_with_room();
+    JobLane* const lane = lane_with_room();
     if (lane == nullptr) {
         check_some_are_left();
         return false;
@@ -149,15 +149,15 @@ bool Executor::run_here(Batch& batch) {
     if (!state_.begin_call()) return false;
     const std::unique_ptr<ExecutorState, void (*)(ExecutorState*)> end(
         &state_, [](ExecutorState* state) { state->end_call(); });
-    Finished result = call(batch, results_.expect());
+    FinishedJob result = call(batch, results_.expect());
     if (results_.is_over()) result.outcome = Outcome::not_run;
     results_.add(std::move(result));
     return true;
 }
 
-Finished Executor::call(Batch& batch, std::uint64_t session) {
+FinishedJob Executor::call(Batch& batch, std::uint64_t session) {
     using Clock = std::chrono::steady_clock;
-    Finished result;
+    FinishedJob result;
     result.metadata.job = next_job_++;
     result.metadata.session = session;
     result.metadata.created = Clock::now();
@@ -199,13 +199,13 @@ std::optional<JobResult<Batch>> Executor::take_failure() {
     return taken(std::move(*result));
 }
 
-JobResult<Batch> Executor::taken(Finished result) {
+JobResult<Batch> Executor::taken(FinishedJob result) {
     if (collector_) collector_->note_taken();
     return std::move(result).decoded();
 }
 
 // Nobody is woken for results while somebody takes them all the time, so they are looked for in the lanes.
-std::optional<Finished> Executor::take_gathered(std::optional<Duration> timeout) {
+std::optional<FinishedJob> Executor::take_gathered(std::optional<Duration> timeout) {
     gather();
     auto result = results_.take(Duration(0));
     if (result || (timeout && timeout->count() <= 0)) return result;

@@ -19,12 +19,12 @@ namespace wq::functions::pool {
 // Threads that wait for results. While there are any, workers wake them for each result.
 class WaitingTakers {
   public:
-    explicit WaitingTakers(const Lanes& lanes) : lanes_(lanes) {}
+    explicit WaitingTakers(const JobLanes& lanes) : lanes_(lanes) {}
     void enter();
     void leave();
 
   private:
-    const Lanes& lanes_;
+    const JobLanes& lanes_;
     std::mutex mutex_;
     int count_ = 0;
 };
@@ -56,21 +56,21 @@ class Executor {
 
   private:
     void check_some_are_left() const;
-    Lane* lane_with_room() const;
+    JobLane* lane_with_room() const;
     bool run_here(Batch& batch);
-    Finished call(Batch& batch, std::uint64_t session);
+    FinishedJob call(Batch& batch, std::uint64_t session);
     void wake_collector() const;
     void gather();
 
-    JobResult<Batch> taken(Finished result);
-    std::optional<Finished> take_gathered(std::optional<Duration> timeout);
+    JobResult<Batch> taken(FinishedJob result);
+    std::optional<FinishedJob> take_gathered(std::optional<Duration> timeout);
 
     const JobExecutorOptions options_;
     const KeepBlocks keep_blocks_;
     FunctionPlace function_;
     ZygoteLink zygote_;
     LaneLinks links_;
-    Lanes lanes_;  // none: jobs run here
+    JobLanes lanes_;  // none: jobs run here
     ExecutorState state_;
     ResultQueue results_;
     std::optional<Collector> collector_;  // none without lanes

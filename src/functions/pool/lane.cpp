@@ -54,21 +54,21 @@ std::string end_text(int status) {
 
 }  // namespace
 
-Lane::~Lane() {
+JobLane::~JobLane() {
     for (Job& job : unfinished_) abandon(job);
 }
 
-bool Lane::has_room() const {
+bool JobLane::has_room() const {
     const std::lock_guard lock(mutex_);
     return has_room_locked();
 }
 
-bool Lane::has_room_locked() const {
+bool JobLane::has_room_locked() const {
     // While it waits to begin again, only some of its jobs may be in the ring.
     return state_ != State::gone && !broken_ && !begin_at_ && jobs_ && jobs_->waiting() < options_.queue;
 }
 
-Result<Sent> Lane::give(Job& job, Batch& batch) {
+Result<Sent> JobLane::give(Job& job, Batch& batch) {
     const std::lock_guard lock(mutex_);
     if (!has_room_locked()) return Sent::no_room;  // the worker has died meanwhile
     unfinished_.emplace_back();
@@ -100,18 +100,18 @@ Result<Sent> Lane::give(Job& job, Batch& batch) {
     return Sent::yes;
 }
 
-void Lane::set_session(std::uint64_t session) {
+void JobLane::set_session(std::uint64_t session) {
     const std::lock_guard lock(mutex_);
     session_ = session;
     if (memory_) memory_->page().session.store(session, std::memory_order_relaxed);
 }
 
-std::string Lane::describe_end() const {
+std::string JobLane::describe_end() const {
     const std::lock_guard lock(mutex_);
     return "worker " + std::to_string(options_.worker) + " " + why_;
 }
 
-std::string Lane::describe() const {
+std::string JobLane::describe() const {
     const std::lock_guard lock(mutex_);
     constexpr std::array<const char*, 3> states{"starting", "up", "gone"};
     std::string text =
@@ -124,12 +124,12 @@ std::string Lane::describe() const {
     return text;
 }
 
-void Lane::begin() {
+void JobLane::begin() {
     const std::lock_guard lock(mutex_);
     begin_locked();
 }
 
-void Lane::begin_locked() {
+void JobLane::begin_locked() {
     state_ = State::starting;
     begin_at_.reset();
     if (memory_ && memory_->page().ready.load() != 0) was_up_ = true;
@@ -138,17 +138,17 @@ void Lane::begin_locked() {
     if (!process_) try_later(asked.error().message);
 }
 
-std::optional<Instant> Lane::begins_at() const {
+std::optional<Instant> JobLane::begins_at() const {
     const std::lock_guard lock(mutex_);
     return begin_at_;
 }
 
-void Lane::begin_if_due(Instant now) {
+void JobLane::begin_if_due(Instant now) {
     const std::lock_guard lock(mutex_);
     if (begin_at_ && now >= *begin_at_) begin_locked();
 }
 
-void Lane::try_later(const std::string& why) {
+void JobLane::try_later(const std::string& why) {
     why_ = why;
     process_ = false;
     const Instant now = instant_now();
@@ -165,7 +165,7 @@ void Lane::try_later(const std::string& why) {
     fail_all("worker " + std::to_string(options_.worker) + " " + why);
 }
 
-Status Lane::ask_for_process() {
+Status JobLane::ask_for_process() {
     const RingShape jobs = RingShape::of(options_.queue + 1);  // one that is tried again, besides
     auto memory = PageMemory::make({jobs, RingShape::of(options_.queue)});
     if (!memory) return memory.error();
@@ -196,7 +196,7 @@ Status Lane::ask_for_process() {
 }
 
 // The blocks of jobs that wait have the dead process's users, which are the new one's then.
-Status Lane::resend() {
+Status JobLane::resend() {
     for (Job& job : unfinished_) {
         const auto sent = send_message(*jobs_, socket_.get(), job.head, job.payload, job.blocks);
         if (!sent) return sent.error();
@@ -205,22 +205,22 @@ Status Lane::resend() {
     return success();
 }
 
-bool Lane::has_result() const {
+bool JobLane::has_result() const {
     const std::lock_guard lock(mutex_);
     return !kept_.empty() || (results_ && !broken_ && !results_->empty());
 }
 
-std::optional<Finished> Lane::next_result() {
+std::optional<FinishedJob> JobLane::next_result() {
     const std::lock_guard lock(mutex_);
     if (!kept_.empty()) {
-        std::optional<Finished> first(std::move(kept_.front()));
+        std::optional<FinishedJob> first(std::move(kept_.front()));
         kept_.pop_front();
         return first;
     }
     return read_result();
 }
 
-std::optional<Finished> Lane::read_result() {
+std::optional<FinishedJob> JobLane::read_result() {
     if (!results_ || broken_ || results_->empty()) return std::nullopt;
     auto message = results_->waiting() <= options_.queue && !unfinished_.empty()
                        ? receive_message<ResultHead>(*results_, socket_.get())
@@ -236,7 +236,7 @@ std::optional<Finished> Lane::read_result() {
     unfinished_.pop_front();
     let_go(job);
     useless_ = 0;
-    Finished result;
+    FinishedJob result;
     result.metadata = {
         time_of(job.created), time_of(head.begun), time_of(head.processed), time_of(head.queued), {},
         job.head.job,         job.head.session,    options_.worker,         job.head.attempt};
@@ -254,27 +254,27 @@ std::optional<Finished> Lane::read_result() {
     return result;
 }
 
-void Lane::break_off() {
+void JobLane::break_off() {
     broken_ = true;
     ask_for_kill();
 }
 
-void Lane::ask_for_kill() const {
+void JobLane::ask_for_kill() const {
     const Request request{Request::Kind::kill, static_cast<std::uint32_t>(options_.worker), life_, {}};
     node::process::send_descriptors(links_.control, node::process::bytes_of_value(request), {});
 }
 
-void Lane::kill() {
+void JobLane::kill() {
     const std::lock_guard lock(mutex_);
     if (process_) break_off();
 }
 
-void Lane::let_go(Job& job) {
+void JobLane::let_go(Job& job) {
     if (!std::exchange(job.held, false)) return;
     for (const std::shared_ptr<Block>& block : job.blocks) Block::drop_user(block);
 }
 
-void Lane::on(const ZygoteReport& report) {
+void JobLane::on(const ZygoteReport& report) {
     const std::lock_guard lock(mutex_);
     if (report.life != life_) return;
     switch (report.kind) {
@@ -303,14 +303,14 @@ void Lane::on(const ZygoteReport& report) {
     }
 }
 
-void Lane::lose_process() {
+void JobLane::lose_process() {
     const std::lock_guard lock(mutex_);
     if (!process_) return;
     ask_for_kill();  // the next zygote may yet read the request for this process
     died("was killed with the process that starts workers", Ran::perhaps);
 }
 
-void Lane::lose(const std::string& why) {
+void JobLane::lose(const std::string& why) {
     const std::lock_guard lock(mutex_);
     if (state_ == State::gone) return;
     drain();
@@ -322,18 +322,18 @@ void Lane::lose(const std::string& why) {
 }
 
 // All that it had published counts.
-void Lane::drain() {
+void JobLane::drain() {
     while (auto result = read_result()) kept_.push_back(std::move(*result));
 }
 
 // A worker that has spoiled its memory did so in a job.
-bool Lane::has_begun_job() const {
+bool JobLane::has_begun_job() const {
     if (unfinished_.empty()) return false;
     const std::size_t waiting = jobs_->waiting();
     return unfinished_.size() > waiting || waiting > options_.queue + 1;
 }
 
-void Lane::died(const std::string& why, Ran ran) {
+void JobLane::died(const std::string& why, Ran ran) {
     drain();
     process_ = false;
     pid_ = 0;
@@ -373,15 +373,15 @@ void Lane::died(const std::string& why, Ran ran) {
 }
 
 // What a dead process had is never dropped.
-void Lane::abandon(Job& job) {
+void JobLane::abandon(Job& job) {
     let_go(job);
     for (const std::shared_ptr<Block>& block : job.blocks) Block::abandon(block);
 }
 
-Finished Lane::failed(Job& job, std::string why) {
+FinishedJob JobLane::failed(Job& job, std::string why) {
     abandon(job);
     ++failed_;
-    Finished result;
+    FinishedJob result;
     result.metadata = {time_of(job.created), {}, {}, {}, {}, job.head.job, job.head.session, options_.worker,
                        job.head.attempt};
     result.outcome = Outcome::error;
@@ -389,30 +389,30 @@ Finished Lane::failed(Job& job, std::string why) {
     return result;
 }
 
-void Lane::fail_all(const std::string& why) {
+void JobLane::fail_all(const std::string& why) {
     for (Job& job : unfinished_) kept_.push_back(failed(job, why));
     unfinished_.clear();
 }
 
-void Lane::set_collector_sleeps(bool sleeps) {
+void JobLane::set_collector_sleeps(bool sleeps) {
     const std::lock_guard lock(mutex_);
     if (memory_) memory_->page().collector_sleeps.store(sleeps ? 1 : 0, std::memory_order_seq_cst);
 }
 
-void Lane::set_taker_waits(bool waits) {
+void JobLane::set_taker_waits(bool waits) {
     const std::lock_guard lock(mutex_);
     taker_waits_ = waits;
     if (memory_) memory_->page().taker_waits.store(waits ? 1 : 0, std::memory_order_seq_cst);
 }
 
-bool Lane::must_be_moved() const {
+bool JobLane::must_be_moved() const {
     const std::lock_guard lock(mutex_);
     if (!kept_.empty()) return true;
     if (!results_ || broken_ || results_->empty()) return false;
     return taker_waits_ || results_->waiting() >= options_.queue;
 }
 
-void Lane::stop() {
+void JobLane::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     begin_at_.reset();
@@ -425,15 +425,15 @@ void Lane::stop() {
     shutdown(socket_.get(), SHUT_RDWR);
 }
 
-Lane::State Lane::state() {
+JobLane::State JobLane::state() {
     const std::lock_guard lock(mutex_);
     if (state_ == State::starting && memory_ && memory_->page().ready.load() != 0) state_ = State::up;
     return state_;
 }
 
-bool all_are_gone(const Lanes& lanes) {
+bool all_are_gone(const JobLanes& lanes) {
     return std::all_of(lanes.begin(), lanes.end(),
-                       [](const auto& lane) { return lane->state() == Lane::State::gone; });
+                       [](const auto& lane) { return lane->state() == JobLane::State::gone; });
 }
 
 }  // namespace wq::functions::pool

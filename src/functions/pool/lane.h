@@ -49,14 +49,14 @@ struct LaneLinks {
     std::atomic<std::uint64_t> lives{0};  // processes asked for
 };
 
-class Lane {
+class JobLane {
   public:
     enum class State : std::uint8_t { starting, up, gone };
 
-    Lane(LaneOptions options, LaneLinks& links) : options_(options), links_(links) {}
-    ~Lane();
-    Lane(const Lane&) = delete;
-    Lane& operator=(const Lane&) = delete;
+    JobLane(LaneOptions options, LaneLinks& links) : options_(options), links_(links) {}
+    ~JobLane();
+    JobLane(const JobLane&) = delete;
+    JobLane& operator=(const JobLane&) = delete;
 
     // By any thread.
     bool has_room() const;
@@ -74,7 +74,7 @@ class Lane {
     bool has_result() const;
     void set_taker_waits(bool waits);
     // The next result of a job of this session, or of another one, to drop. nullopt: none is there.
-    std::optional<Finished> next_result();
+    std::optional<FinishedJob> next_result();
     void on(const ZygoteReport& report);
     void lose_process();                     // the zygote was killed, and its workers with it
     void lose(const std::string& why);       // nobody can start processes any more
@@ -94,9 +94,9 @@ class Lane {
     bool has_begun_job() const;
     enum class Ran : std::uint8_t { perhaps, never };
     void died(const std::string& why, Ran ran);
-    std::optional<Finished> read_result();
+    std::optional<FinishedJob> read_result();
     void drain();
-    Finished failed(Job& job, std::string why);
+    FinishedJob failed(Job& job, std::string why);
     void fail_all(const std::string& why);
     void break_off();
     void ask_for_kill() const;
@@ -112,8 +112,8 @@ class Lane {
     std::optional<RingWriter> jobs_;
     std::optional<RingReader> results_;
     Descriptor socket_;
-    std::deque<Job> unfinished_;  // as the process has them, or will have
-    std::deque<Finished> kept_;   // results of dead processes, and failures
+    std::deque<Job> unfinished_;    // as the process has them, or will have
+    std::deque<FinishedJob> kept_;  // results of dead processes, and failures
     std::uint64_t session_ = 0;
     std::uint64_t life_ = 0;
     pid_t pid_ = 0;         // 0: not known
@@ -132,8 +132,8 @@ class Lane {
     std::string why_;  // of the last death
 };
 
-using Lanes = std::vector<std::unique_ptr<Lane>>;
+using JobLanes = std::vector<std::unique_ptr<JobLane>>;
 
-bool all_are_gone(const Lanes& lanes);
+bool all_are_gone(const JobLanes& lanes);
 
 }  // namespace wq::functions::pool

@@ -4,7 +4,7 @@
 
 namespace wq::functions::pool {
 
-JobResult<Batch> Finished::decoded() && {
+JobResult<Batch> FinishedJob::decoded() && {
     JobResult<Batch> result;
     result.metadata = metadata;
     const std::string_view payload = std::string_view(bytes).substr(start);
@@ -20,7 +20,7 @@ JobResult<Batch> Finished::decoded() && {
     return result;
 }
 
-void Finished::drop() {
+void FinishedJob::drop() {
     for (std::shared_ptr<Block>& block : blocks) Block::drop_user(std::move(block));
     blocks.clear();
 }
@@ -54,7 +54,7 @@ std::size_t ResultQueue::expected() const {
     return expected_;
 }
 
-void ResultQueue::add(Finished result) {
+void ResultQueue::add(FinishedJob result) {
     std::unique_lock lock(mutex_);
     const bool is_last = --expected_ == 0;
     const bool counts = result.outcome != Outcome::not_run && result.metadata.session == session_;
@@ -67,7 +67,7 @@ void ResultQueue::add(Finished result) {
     result.drop();
 }
 
-std::optional<Finished> ResultQueue::take(std::optional<std::chrono::nanoseconds> timeout) {
+std::optional<FinishedJob> ResultQueue::take(std::optional<std::chrono::nanoseconds> timeout) {
     std::unique_lock lock(mutex_);
     const auto is_ready = [this] { return !results_.empty() || closed_; };
     if (!timeout)
@@ -75,24 +75,25 @@ std::optional<Finished> ResultQueue::take(std::optional<std::chrono::nanoseconds
     else if (timeout->count() > 0)
         filled_.wait_for(lock, at_most_a_year(*timeout), is_ready);
     if (results_.empty()) return std::nullopt;
-    std::optional<Finished> first(std::move(results_.front()));
+    std::optional<FinishedJob> first(std::move(results_.front()));
     results_.pop_front();
     return first;
 }
 
-std::optional<Finished> ResultQueue::take_failure() {
+std::optional<FinishedJob> ResultQueue::take_failure() {
     const std::lock_guard lock(mutex_);
-    const auto failed = std::find_if(results_.begin(), results_.end(),
-                                     [](const Finished& result) { return result.outcome != Outcome::value; });
+    const auto failed = std::find_if(results_.begin(), results_.end(), [](const FinishedJob& result) {
+        return result.outcome != Outcome::value;
+    });
     if (failed == results_.end()) return std::nullopt;
-    std::optional<Finished> first(std::move(*failed));
+    std::optional<FinishedJob> first(std::move(*failed));
     results_.erase(failed);
     return first;
 }
 
 std::uint64_t ResultQueue::begin_session() {
     const std::lock_guard lock(mutex_);
-    for (Finished& result : results_) result.drop();
+    for (FinishedJob& result : results_) result.drop();
     results_.clear();
     return ++session_;
 }
@@ -119,7 +120,7 @@ std::size_t ResultQueue::size() const {
 }
 
 void ResultQueue::clear() {
-    for (Finished& result : results_) result.drop();
+    for (FinishedJob& result : results_) result.drop();
     results_.clear();
 }
 

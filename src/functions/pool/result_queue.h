@@ -18,7 +18,7 @@
 namespace wq::functions::pool {
 
 // A result as it came: it is decoded by the thread that takes it.
-struct Finished {
+struct FinishedJob {
     JobMetadata metadata;
     Outcome outcome = Outcome::value;
     std::string bytes;
@@ -51,11 +51,11 @@ class ResultQueue {
     bool has_room() const;
     // Of a job that was expected. Drops it if it was not run, or is of an older session. Only one thread
     // adds, so that has_room() stays true for it.
-    void add(Finished result);
+    void add(FinishedJob result);
     // nullopt: none came in time, or none can come. Without a time: also if none is expected.
-    std::optional<Finished> take(std::optional<std::chrono::nanoseconds> timeout);
+    std::optional<FinishedJob> take(std::optional<std::chrono::nanoseconds> timeout);
     // The first of a job that failed, before others. nullopt: there is none.
-    std::optional<Finished> take_failure();
+    std::optional<FinishedJob> take_failure();
     // Whether a thread that waits for room should be woken.
     bool has_room_again() const;
     std::uint64_t begin_session();
@@ -71,7 +71,7 @@ class ResultQueue {
     const std::size_t most_;
     mutable std::mutex mutex_;
     std::condition_variable filled_;
-    std::deque<Finished> results_;
+    std::deque<FinishedJob> results_;
     std::uint64_t session_ = 0;
     std::size_t expected_ = 0;
     bool closed_ = false;

@@ -62,9 +62,9 @@ void LiveReport::look_for_questions(engine::model::Now now) {
     });
 }
 
-void LiveReport::answer(const std::vector<Question>& questions, engine::model::Now now) {
+void LiveReport::answer(const std::vector<WhyQuestion>& questions, engine::model::Now now) {
     std::vector<std::string> answers;
-    for (const Question& question : questions) answers.push_back(content_.why(question.line, now));
+    for (const WhyQuestion& question : questions) answers.push_back(content_.why(question.line, now));
     background_.post([questions, answers]() -> Background::Then {
         for (std::size_t i = 0; i < questions.size(); ++i) write_answer(questions[i], answers[i]);
         return {};
@@ -157,8 +157,8 @@ std::string why_line(const manager::Manager& manager, const manager::TaskTable& 
     return place + manager.reactor().why(*task, now, records.earlier_attempts(*task));
 }
 
-std::vector<Question> take_questions(const std::string& run_directory, engine::model::Now now) {
-    std::vector<Question> questions;
+std::vector<WhyQuestion> take_questions(const std::string& run_directory, engine::model::Now now) {
+    std::vector<WhyQuestion> questions;
     std::error_code none_there;
     std::size_t taken = 0;
     for (fs::directory_iterator at(folder_of(run_directory), none_there), end; !none_there && at != end;
@@ -180,7 +180,7 @@ std::vector<Question> take_questions(const std::string& run_directory, engine::m
 }
 
 // The error can be ignored: the asker has a time limit.
-void write_answer(const Question& question, const std::string& text) {
+void write_answer(const WhyQuestion& question, const std::string& text) {
     static_cast<void>(
         records::journal::write_atomically(question.answer_path, text + "\n", records::journal::Sync::never));
 }

@@ -26,13 +26,13 @@ inline constexpr const char* some_skip = "a predecessor failed, or no worker is 
 // The manager's side: why the task of that line does not run, or where it runs.
 std::string why_line(const manager::Manager& manager, const manager::TaskTable& tasks, bool input_ended,
                      std::uint64_t line, engine::model::Now now);
-struct Question {
+struct WhyQuestion {
     std::uint64_t line = 0;
     std::string answer_path;
 };
 // Removes and returns the questions, and removes files that nobody waits for any more.
-std::vector<Question> take_questions(const std::string& run_directory, engine::model::Now now);
-void write_answer(const Question& question, const std::string& text);
+std::vector<WhyQuestion> take_questions(const std::string& run_directory, engine::model::Now now);
+void write_answer(const WhyQuestion& question, const std::string& text);
 
 // The asking side. The answer begins with `?` if there is no such task. `goes_on`: whether the run is live,
 // as far as is known. Errors: not_allowed (the directory cannot be written to), unreachable (no answer in
@@ -56,7 +56,7 @@ class LiveReport {
   private:
     void write_status();
     void look_for_questions(engine::model::Now now);
-    void answer(const std::vector<Question>& questions, engine::model::Now now);
+    void answer(const std::vector<WhyQuestion>& questions, engine::model::Now now);
 
     Background& background_;
     const std::string run_directory_;

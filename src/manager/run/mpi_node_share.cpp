@@ -80,16 +80,16 @@ Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folde
     auto machine = discover_node(ranks, gpus);
     if (!machine) return machine.error();
     const std::size_t workers = std::max<std::size_t>(ranks.workers, 1);
-    std::vector<node::machine::Slice> slices =
+    std::vector<node::machine::NodeSlice> slices =
         node::machine::divide(*machine, node::machine::free_disk_mb(folder), workers);
-    for (node::machine::Slice& slice : slices)
+    for (node::machine::NodeSlice& slice : slices)
         if (gpus.of_each_rank) node::machine::take_all_gpus(slice, *machine);
     std::vector<std::string> shares;
     std::size_t next = 0;
     for (const bool works : ranks.works) {
         const bool first = works && next == 0;
         const auto remarks = first ? node::machine::warnings(*machine, workers) : std::vector<std::string>();
-        shares.push_back(bytes_of(works ? slices[next++] : node::machine::Slice{}, remarks));
+        shares.push_back(bytes_of(works ? slices[next++] : node::machine::NodeSlice{}, remarks));
     }
     return bytes_of(shares);
 }

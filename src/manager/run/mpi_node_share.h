@@ -11,7 +11,7 @@
 namespace wq::manager::run {
 
 struct NodeShare {
-    node::machine::Slice slice;
+    node::machine::NodeSlice slice;
     engine::model::Resources offers;
     std::vector<std::string> remarks;  // for the user, e.g. "bound to 1 of 64 cores"
 };

@@ -161,7 +161,7 @@ class FileSource : public Source {
     Status read(manager::Manager& manager, engine::model::Now now) override {
         if (ended_) return success();
         if (!copy_ && !options_.run_directory.empty()) {
-            auto copy = records::journal::ListCopy::begin(options_.run_directory);
+            auto copy = records::journal::RunListCopy::begin(options_.run_directory);
             if (!copy) return copy.error();
             copy_.emplace(std::move(*copy));
         }
@@ -206,7 +206,7 @@ class FileSource : public Source {
     }
 
     InputFile file_;
-    std::optional<records::journal::ListCopy> copy_;
+    std::optional<records::journal::RunListCopy> copy_;
     std::string uncopied_;
     std::string buffer_;
     bool ended_ = false;

@@ -25,7 +25,7 @@ using Deliver = std::function<void(std::string piece, bool more)>;
 using LaterPieces = std::function<void(const Deliver& deliver)>;
 
 // Has one of them.
-struct Answer {
+struct HttpAnswer {
     Pieces now = {};
     LaterPieces later = {};
 };

@@ -32,12 +32,12 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 struct Ports {
-    frames::Listening queries, updates;
+    frames::ListeningSockets queries, updates;
     std::vector<Descriptor> datagrams;
 };
 
 // Datagrams come to the addresses at which connections are accepted.
-Result<std::vector<Descriptor>> datagram_sockets(const frames::Listening& beside) {
+Result<std::vector<Descriptor>> datagram_sockets(const frames::ListeningSockets& beside) {
     std::vector<Descriptor> sockets;
     for (const Descriptor& listening : beside.descriptors) {
         frames::SocketAddress address;
@@ -115,13 +115,13 @@ struct CatalogServer::State {
               asio::post(context, [this, address, name] { table.name_host(address, name); });
           }),
           queries(context, std::move(ports.queries),
-                  [this](Door::Arrival arrival) {
+                  [this](Acceptor::Arrival arrival) {
                       const std::string address = arrival.address;
                       answer_query_of(make_plain_stream(socket_of(context, std::move(arrival))), address,
                                       query_room);
                   }),
           updates(context, std::move(ports.updates),
-                  [this](Door::Arrival arrival) {
+                  [this](Acceptor::Arrival arrival) {
                       read_update_from(std::move(arrival), context, update_guests, settings.guests, take);
                   }),
           datagrams(context, std::move(ports.datagrams), take) {}
@@ -131,7 +131,7 @@ struct CatalogServer::State {
         if (!tls) return tls.error();
         auto sockets = frames::listen_on(settings.interfaces, settings.ssl_port, settings.ssl_port);
         if (!sockets) return sockets.error();
-        ssl_queries.emplace(context, std::move(*sockets), [this, tls = *tls](Door::Arrival arrival) {
+        ssl_queries.emplace(context, std::move(*sockets), [this, tls = *tls](Acceptor::Arrival arrival) {
             const std::string address = arrival.address;
             answer_query_of(tls.make_stream(socket_of(context, std::move(arrival))), address, query_room);
         });
@@ -157,7 +157,7 @@ struct CatalogServer::State {
         });
     }
 
-    Answer answer(const HttpRequest& request) {
+    HttpAnswer answer(const HttpRequest& request) {
         if (past)
             if (auto of_past = past->answer(request)) return std::move(*of_past);
         return {answer_to(request, table, facts), {}};
@@ -225,8 +225,8 @@ struct CatalogServer::State {
             if (history) history->tick(now);
             query_guests.sweep(now);
             update_guests.sweep(now);
-            for (Door* const door : {&queries, &updates, ssl_queries ? &*ssl_queries : nullptr})
-                if (door != nullptr) door->resume();
+            for (Acceptor* const acceptor : {&queries, &updates, ssl_queries ? &*ssl_queries : nullptr})
+                if (acceptor != nullptr) acceptor->resume();
             tick();
         });
     }
@@ -237,13 +237,13 @@ struct CatalogServer::State {
     catalog::RecordTable table;
     Guests query_guests, update_guests;
     ServerFacts facts;
-    Turns turns{context};
+    QueryTurns turns{context};
     QueryRoom query_room;
     TakeUpdate take;
     HostNames names;
-    Door queries;
-    Door updates;
-    std::optional<Door> ssl_queries;
+    Acceptor queries;
+    Acceptor updates;
+    std::optional<Acceptor> ssl_queries;
     DatagramReader datagrams;
     asio::steady_timer timer{context};
     std::optional<HistoryFiles> history_files;

@@ -15,7 +15,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-class PlainStream final : public Stream {
+class PlainStream final : public ClientStream {
   public:
     explicit PlainStream(Socket socket) : socket_(std::move(socket)) {}
 
@@ -47,7 +47,7 @@ class PlainStream final : public Stream {
 
 }  // namespace
 
-std::unique_ptr<Stream> make_plain_stream(Socket socket) {
+std::unique_ptr<ClientStream> make_plain_stream(Socket socket) {
     return std::make_unique<PlainStream>(std::move(socket));
 }
 
@@ -60,13 +60,13 @@ tcp protocol_of(int descriptor) {
     return own.family() == AF_INET6 ? tcp::v6() : tcp::v4();
 }
 
-Socket socket_of(boost::asio::io_context& context, Door::Arrival arrival) {
+Socket socket_of(boost::asio::io_context& context, Acceptor::Arrival arrival) {
     Socket socket(context);
     socket.assign(arrival.protocol, arrival.socket.release());
     return socket;
 }
 
-Door::Door(boost::asio::io_context& context, frames::Listening sockets, Enter enter)
+Acceptor::Acceptor(boost::asio::io_context& context, frames::ListeningSockets sockets, Enter enter)
     : enter_(std::move(enter)), port_(sockets.port) {
     for (Descriptor& descriptor : sockets.descriptors) {
         const tcp protocol = protocol_of(descriptor.get());
@@ -76,12 +76,12 @@ Door::Door(boost::asio::io_context& context, frames::Listening sockets, Enter en
     }
 }
 
-void Door::resume() {
+void Acceptor::resume() {
     for (const auto& listener : listeners_)
         if (!listener->waits) wait(*listener);
 }
 
-void Door::wait(Listener& listener) {
+void Acceptor::wait(Listener& listener) {
     listener.waits = true;
     listener.acceptor.async_wait(tcp::acceptor::wait_read,
                                  [this, &listener](boost::system::error_code error) {
@@ -90,7 +90,7 @@ void Door::wait(Listener& listener) {
                                  });
 }
 
-void Door::accept(Listener& listener) {
+void Acceptor::accept(Listener& listener) {
     constexpr int most_at_once = 32;
     for (int count = 0; count < most_at_once; ++count) {
         frames::SocketAddress peer;

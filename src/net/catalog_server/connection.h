@@ -16,12 +16,12 @@
 
 namespace wq::net::catalog_server {
 
-class Stream {
+class ClientStream {
   public:
     // Bytes; 0: the connection is over. One reading or writing at a time; what it is given must live until
     // then.
     using Done = std::function<void(std::size_t)>;
-    virtual ~Stream() = default;
+    virtual ~ClientStream() = default;
     virtual void read(char* bytes, std::size_t most, Done done) = 0;
     virtual void write(std::string_view bytes, Done done) = 0;  // all of them
     virtual void close() = 0;                                   // what is being done ends
@@ -30,13 +30,13 @@ class Stream {
 };
 
 using Socket = boost::asio::ip::tcp::socket;
-std::unique_ptr<Stream> make_plain_stream(Socket socket);
+std::unique_ptr<ClientStream> make_plain_stream(Socket socket);
 
 class TlsServer {
   public:
     // Error bad_input: names the file.
     static Result<TlsServer> open(const std::string& certificate_file, const std::string& key_file);
-    std::unique_ptr<Stream> make_stream(Socket socket) const;
+    std::unique_ptr<ClientStream> make_stream(Socket socket) const;
 
   private:
     struct Context;
@@ -44,7 +44,7 @@ class TlsServer {
 };
 
 // Accepts connections, a few in each turn.
-class Door {
+class Acceptor {
   public:
     struct Arrival {
         Descriptor socket;
@@ -52,7 +52,7 @@ class Door {
         std::string address;
     };
     using Enter = std::function<void(Arrival)>;
-    Door(boost::asio::io_context& context, frames::Listening sockets, Enter enter);
+    Acceptor(boost::asio::io_context& context, frames::ListeningSockets sockets, Enter enter);
     // Accepts connections again after the system had no more descriptors. The caller repeats the call.
     void resume();
     std::uint16_t port() const { return port_; }
@@ -71,7 +71,7 @@ class Door {
     std::vector<std::unique_ptr<Listener>> listeners_;
 };
 
-Socket socket_of(boost::asio::io_context& context, Door::Arrival arrival);
+Socket socket_of(boost::asio::io_context& context, Acceptor::Arrival arrival);
 
 // The protocol of a socket's address.
 boost::asio::ip::tcp protocol_of(int descriptor);

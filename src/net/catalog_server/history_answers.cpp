@@ -30,12 +30,12 @@ std::string_view first_part(std::string_view& path) {
     return part;
 }
 
-Answer refused(std::string_view status, const std::string& why) {
-    return Answer{
+HttpAnswer refused(std::string_view status, const std::string& why) {
+    return HttpAnswer{
         whole(http_head(status, "text/html; charset=utf-8", page_headers()) + error_page(status, why))};
 }
 
-Answer busy() {
+HttpAnswer busy() {
     return refused("503 Service Unavailable", "Others are asking for the past. Try again in a while.");
 }
 
@@ -62,7 +62,7 @@ HistoryAnswers::Slot HistoryAnswers::slot(const Free& free) {
     return {free.get(), [free](int* one) { ++*one; }};
 }
 
-std::optional<Answer> HistoryAnswers::answer(const HttpRequest& request) {
+std::optional<HttpAnswer> HistoryAnswers::answer(const HttpRequest& request) {
     std::string_view path = request.path;
     const bool updates_only = path.starts_with("/updates/");
     if (!updates_only && !path.starts_with("/history/")) return std::nullopt;
@@ -75,12 +75,12 @@ std::optional<Answer> HistoryAnswers::answer(const HttpRequest& request) {
     if (second) return updates(*first, *second, behind);
     if (updates_only) return refused("400 Bad Request", "A time is a number of seconds since 1970.");
     if (request.path.size() == 9 + first_word.size())
-        return Answer{whole(http_head("301 Moved Permanently", "text/plain",
-                                      "Location: /history/" + std::to_string(*first) + "/\r\n"))};
+        return HttpAnswer{whole(http_head("301 Moved Permanently", "text/plain",
+                                          "Location: /history/" + std::to_string(*first) + "/\r\n"))};
     return then(*first, {"/" + std::string(path), request.head_only});
 }
 
-Answer HistoryAnswers::then(std::int64_t time, HttpRequest request) {
+HttpAnswer HistoryAnswers::then(std::int64_t time, HttpRequest request) {
     struct Past {
         Past(Slot place, const catalog::TableLimits& limits) : slot(std::move(place)), table(limits) {}
         Slot slot;
@@ -90,7 +90,7 @@ Answer HistoryAnswers::then(std::int64_t time, HttpRequest request) {
     auto place = slot(free_snapshots_);
     if (!place) return busy();
     const auto past = std::make_shared<Past>(std::move(place), limits_);
-    Answer answer;
+    HttpAnswer answer;
     answer.later = [this, past, time, request = std::move(request)](const Deliver& deliver) {
         const auto give = [past, deliver] {
             std::string piece;
@@ -113,7 +113,7 @@ Answer HistoryAnswers::then(std::int64_t time, HttpRequest request) {
     return answer;
 }
 
-Answer HistoryAnswers::updates(std::int64_t begin, std::int64_t end, std::string_view where) {
+HttpAnswer HistoryAnswers::updates(std::int64_t begin, std::int64_t end, std::string_view where) {
     if (where.ends_with('/') && where.size() % 4 == 1) where.remove_suffix(1);
     const auto text = catalog::bytes_of_base64(where);
     if (!text) return refused("400 Bad Request", "Invalid base-64 encoding.");
@@ -127,7 +127,7 @@ Answer HistoryAnswers::updates(std::int64_t begin, std::int64_t end, std::string
     if (!place) return busy();
     const auto stream =
         std::make_shared<HistoryStream>(files_, begin, end, std::move(expression), limits_.bytes);
-    Answer answer;
+    HttpAnswer answer;
     answer.later = [this, place, stream, first = true](const Deliver& deliver) mutable {
         const std::string head =
             std::exchange(first, false) ? http_head("200 OK", "text/plain; charset=utf-8") : "";

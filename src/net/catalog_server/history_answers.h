@@ -21,14 +21,14 @@ class HistoryAnswers {
                    const catalog::TableLimits& limits, const ServerFacts& facts);
 
     // nullopt: it is no path of the past.
-    std::optional<Answer> answer(const HttpRequest& request);
+    std::optional<HttpAnswer> answer(const HttpRequest& request);
 
   private:
     using Slot = std::shared_ptr<void>;  // one of few
     using Free = std::shared_ptr<int>;
     static Slot slot(const Free& free);
-    Answer then(std::int64_t time, HttpRequest request);
-    Answer updates(std::int64_t begin, std::int64_t end, std::string_view where);
+    HttpAnswer then(std::int64_t time, HttpRequest request);
+    HttpAnswer updates(std::int64_t begin, std::int64_t end, std::string_view where);
     void wait();
 
     const HistoryFiles& files_;

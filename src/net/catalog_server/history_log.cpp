@@ -254,7 +254,7 @@ struct Heard {
 
 std::unordered_map<std::string, Heard> read_heard(Descriptor file) {
     std::unordered_map<std::string, Heard> all;
-    LineReader reader(std::move(file));
+    HistoryLines reader(std::move(file));
     std::string_view line;
     while (reader.next(line)) {
         const auto seconds = take_number<std::int64_t>(line);

@@ -65,7 +65,7 @@ std::string word_of_key(std::string_view key) {
     return word;
 }
 
-bool LineReader::fill() {
+bool HistoryLines::fill() {
     bytes_.erase(0, at_);
     at_ = 0;
     const std::size_t size = bytes_.size();
@@ -75,7 +75,7 @@ bool LineReader::fill() {
     return count > 0;
 }
 
-bool LineReader::next(std::string_view& line) {
+bool HistoryLines::next(std::string_view& line) {
     std::size_t looked_at = at_;
     bool too_long = false;
     for (;;) {
@@ -212,9 +212,9 @@ HistoryState history_at(const HistoryFiles& files, std::int64_t time, std::size_
     HistoryState state(most_bytes, time);
     std::string_view line;
     for (const Day day : days_for(files, time)) {
-        LineReader checkpoint(files.read(day, "ckpt"));
+        HistoryLines checkpoint(files.read(day, "ckpt"));
         while (checkpoint.next(line)) state.take_checkpoint_line(line);
-        LineReader log(files.read(day, "log"));
+        HistoryLines log(files.read(day, "log"));
         while (log.next(line)) {
             const HistoryLine parsed = parse_history_line(line);
             if (parsed.kind == 'T' || parsed.kind == 't')

@@ -19,9 +19,9 @@ namespace wq::net::catalog_server {
 // The key of a record as one word, as lines have it; frames::percent_decoded() makes it the key again.
 std::string word_of_key(std::string_view key);
 
-class LineReader {
+class HistoryLines {
   public:
-    explicit LineReader(Descriptor file) : file_(std::move(file)) {}
+    explicit HistoryLines(Descriptor file) : file_(std::move(file)) {}
     // The next line without its end; false: there is none. A longer one than any record makes is empty.
     bool next(std::string_view& line);
 
@@ -96,7 +96,7 @@ class HistoryStream {
     std::optional<HistoryState> state_;  // at the begin, until it is written
     HistoryState::Records::const_iterator at_;
     std::vector<Day> days_;
-    std::optional<LineReader> reader_;
+    std::optional<HistoryLines> reader_;
     std::int64_t time_ = 0, written_time_ = 0;
     std::unordered_set<std::string> keys_;  // as words
     bool begun_ = false;

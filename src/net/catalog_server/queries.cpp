@@ -12,7 +12,8 @@ constexpr std::uint32_t most_request_bytes = 16 << 10;
 
 class Query final : public Guest, public std::enable_shared_from_this<Query> {
   public:
-    Query(std::unique_ptr<Stream> stream, const QueryRoom& room) : stream_(std::move(stream)), room_(room) {}
+    Query(std::unique_ptr<ClientStream> stream, const QueryRoom& room)
+        : stream_(std::move(stream)), room_(room) {}
 
     void read() {
         stream_->read(part_.data(), part_.size(), [self = shared_from_this()](std::size_t count) {
@@ -96,11 +97,11 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
     }
     Instant next_deadline() const { return std::min(instant_now() + room_.limits.piece, last_); }
 
-    std::unique_ptr<Stream> stream_;
+    std::unique_ptr<ClientStream> stream_;
     const QueryRoom& room_;
     std::array<char, 4096> part_{};
     std::string request_, piece_;
-    Answer answer_;
+    HttpAnswer answer_;
     Instant last_{};
     std::size_t cost_ = 0;  // bytes of memory, without pieces
     bool head_only_ = false;
@@ -109,12 +110,12 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
 
 }  // namespace
 
-void Turns::add(const std::string& address, std::function<bool()> make) {
+void QueryTurns::add(const std::string& address, std::function<bool()> make) {
     waiting_[address].push_back(std::move(make));
     wake();
 }
 
-void Turns::wake() {
+void QueryTurns::wake() {
     if (waiting_.empty() || std::exchange(posted_, true)) return;
     boost::asio::post(context_, [this] {
         posted_ = false;
@@ -124,7 +125,7 @@ void Turns::wake() {
     });
 }
 
-bool Turns::run_one() {
+bool QueryTurns::run_one() {
     auto next = waiting_.upper_bound(last_);
     if (next == waiting_.end()) next = waiting_.begin();
     last_ = next->first;
@@ -140,7 +141,7 @@ bool Turns::run_one() {
     return made;
 }
 
-void answer_query_of(std::unique_ptr<Stream> stream, std::string address, const QueryRoom& room) {
+void answer_query_of(std::unique_ptr<ClientStream> stream, std::string address, const QueryRoom& room) {
     // Not with make_shared(): a turn that it does not live to see should keep none of its memory.
     const std::shared_ptr<Query> query(new Query(std::move(stream), room));
     query->address = std::move(address);

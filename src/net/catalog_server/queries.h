@@ -16,9 +16,9 @@ namespace wq::net::catalog_server {
 
 // Further parts of answers are made one between two looks at the sockets, and of each address in its turn: a
 // new query waits for one of them only, and a long one for one of each other address.
-class Turns {
+class QueryTurns {
   public:
-    explicit Turns(boost::asio::io_context& context) : context_(context) {}
+    explicit QueryTurns(boost::asio::io_context& context) : context_(context) {}
     // `address`: as neighbours_of(). `make` returns false if nobody wants this part any more.
     void add(const std::string& address, std::function<bool()> make);
 
@@ -32,13 +32,13 @@ class Turns {
 };
 
 struct QueryRoom {
-    Turns& turns;
+    QueryTurns& turns;
     Guests& guests;
     const GuestLimits& limits;
-    std::function<Answer(const HttpRequest&)> answer;
+    std::function<HttpAnswer(const HttpRequest&)> answer;
 };
 
 // `room` outlives it.
-void answer_query_of(std::unique_ptr<Stream> stream, std::string address, const QueryRoom& room);
+void answer_query_of(std::unique_ptr<ClientStream> stream, std::string address, const QueryRoom& room);
 
 }  // namespace wq::net::catalog_server

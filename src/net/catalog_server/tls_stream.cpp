@@ -12,7 +12,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-class TlsStream final : public Stream {
+class TlsStream final : public ClientStream {
   public:
     TlsStream(Socket socket, asio::ssl::context& context) : stream_(std::move(socket), context) {}
 
@@ -68,7 +68,7 @@ Result<TlsServer> TlsServer::open(const std::string& certificate_file, const std
     return server;
 }
 
-std::unique_ptr<Stream> TlsServer::make_stream(Socket socket) const {
+std::unique_ptr<ClientStream> TlsServer::make_stream(Socket socket) const {
     return std::make_unique<TlsStream>(std::move(socket), context_->ssl);
 }
 

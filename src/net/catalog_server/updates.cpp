@@ -71,7 +71,7 @@ class UpdateReader final : public Guest, public std::enable_shared_from_this<Upd
 
 }  // namespace
 
-void read_update_from(Door::Arrival arrival, boost::asio::io_context& context, Guests& guests,
+void read_update_from(Acceptor::Arrival arrival, boost::asio::io_context& context, Guests& guests,
                       const GuestLimits& limits, const TakeUpdate& take) {
     std::string text;
     const Progress progress = read_update(arrival.socket.get(), text);

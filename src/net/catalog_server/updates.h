@@ -39,7 +39,7 @@ class DatagramReader {
 
 // A connection that brings one update, which ends with it. Most have brought all of it when they are
 // accepted: these are never waited for.
-void read_update_from(Door::Arrival arrival, boost::asio::io_context& context, Guests& guests,
+void read_update_from(Acceptor::Arrival arrival, boost::asio::io_context& context, Guests& guests,
                       const GuestLimits& limits, const TakeUpdate& take);
 
 }  // namespace wq::net::catalog_server

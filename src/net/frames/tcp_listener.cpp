@@ -66,7 +66,7 @@ std::string busy_frame() {
 
 class Listener final : public TcpListener, private TcpEngineUser {
   public:
-    Listener(TcpLinkPlan plan, std::size_t most_handshakes, Listening sockets, std::string digest)
+    Listener(TcpLinkPlan plan, std::size_t most_handshakes, ListeningSockets sockets, std::string digest)
         : port_(sockets.port),
           digest_(std::move(digest)),
           shares_(shares_of(most_handshakes)),
@@ -332,7 +332,7 @@ std::uint16_t bound_port(int descriptor) {
 
 // All addresses on one port; false with errno, and `failed` is the address that failed.
 bool listen_at_port(const std::vector<SocketAddress>& addresses, bool both_families, std::uint16_t port,
-                    Listening& sockets, SocketAddress& failed) {
+                    ListeningSockets& sockets, SocketAddress& failed) {
     sockets.port = port;
     for (SocketAddress address : addresses) {
         set_port(address, sockets.port);
@@ -396,13 +396,14 @@ bool ipv6_works() {
 
 }  // namespace
 
-Result<Listening> listen_on(const std::vector<std::string>& bind, std::uint16_t low, std::uint16_t high) {
+Result<ListeningSockets> listen_on(const std::vector<std::string>& bind, std::uint16_t low,
+                                   std::uint16_t high) {
     if (high < low) return Error{ExitCode::usage, "the range of ports is empty"};
     auto addresses = addresses_of(bind);
     if (!addresses) return addresses.error();
     const bool everywhere = addresses->empty();
     if (everywhere) addresses->push_back(any_address(ipv6_works() ? AF_INET6 : AF_INET));
-    Listening sockets;
+    ListeningSockets sockets;
     SocketAddress failed;
     const int draws = low == 0 ? most_draws : 1;
     for (int draw = 0; draw < draws; ++draw) {
@@ -416,8 +417,8 @@ Result<Listening> listen_on(const std::vector<std::string>& bind, std::uint16_t 
     return cannot_listen(errno, failed, low, high);
 }
 
-Result<Listening> listen_with(const std::vector<int>& sockets) {
-    Listening duplicates;
+Result<ListeningSockets> listen_with(const std::vector<int>& sockets) {
+    ListeningSockets duplicates;
     for (const int socket : sockets) {
         int listens = 0;
         socklen_t bytes = sizeof listens;

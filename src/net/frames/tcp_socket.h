@@ -144,14 +144,14 @@ void drop_on_close(int descriptor);
 int connect_to(const SocketAddress& address, const TcpLimits& limits);
 
 // Listening sockets, all on the same port. Errors as TcpListener::open.
-struct Listening {
+struct ListeningSockets {
     std::vector<Descriptor> descriptors;
     std::uint16_t port = 0;
 };
-Result<Listening> listen_on(const std::vector<std::string>& bind, std::uint16_t low_port,
-                            std::uint16_t high_port);
+Result<ListeningSockets> listen_on(const std::vector<std::string>& bind, std::uint16_t low_port,
+                                   std::uint16_t high_port);
 // Duplicates of listening sockets; they share the queue of waiting connections. Error (usage): one does not
 // listen.
-Result<Listening> listen_with(const std::vector<int>& sockets);
+Result<ListeningSockets> listen_with(const std::vector<int>& sockets);
 
 }  // namespace wq::net::frames

@@ -66,7 +66,7 @@ CallProcess::Given CallProcess::give(std::unique_ptr<Request>& request) {
     return Given::gone;
 }
 
-std::optional<End> CallProcess::receive() {
+std::optional<PythonCallEnd> CallProcess::receive() {
     std::array<char, 256> text;
     ssize_t got = 0;
     do got = recv(socket_.get(), text.data(), text.size(), MSG_DONTWAIT);
@@ -77,7 +77,8 @@ std::optional<End> CallProcess::receive() {
         ended_since_ = instant_now();
         return std::nullopt;
     }
-    std::optional<End> end = request_ ? end_in({text.data(), static_cast<std::size_t>(got)}) : std::nullopt;
+    std::optional<PythonCallEnd> end =
+        request_ ? end_in({text.data(), static_cast<std::size_t>(got)}) : std::nullopt;
     if (end) {
         since_ = instant_now();
         add(told_, end->usage);
@@ -161,7 +162,7 @@ std::optional<InterpreterReport> report_in(std::string_view text) {
             return impossible(text);
         case 'e': {
             std::optional<InterpreterReport> ended = of_process(InterpreterReport::Kind::ended, text);
-            const std::optional<End> end = ended ? end_in(text) : std::nullopt;
+            const std::optional<PythonCallEnd> end = ended ? end_in(text) : std::nullopt;
             if (!end) return std::nullopt;
             ended->end = *end;
             return ended;
@@ -174,7 +175,7 @@ std::optional<InterpreterReport> report_in(std::string_view text) {
     }
 }
 
-std::optional<End> end_in(std::string_view text) {
+std::optional<PythonCallEnd> end_in(std::string_view text) {
     const auto status = take_number<int>(text);
     std::array<long, 7> figures{};
     for (long& figure : figures) {
@@ -182,7 +183,7 @@ std::optional<End> end_in(std::string_view text) {
         if (!status || !number) return std::nullopt;
         figure = std::clamp(*number, 0L, most_told);
     }
-    End end;
+    PythonCallEnd end;
     end.status = *status;
     const auto& [user, system, peak, read, written, voluntary, involuntary] = figures;
     end.usage.ru_utime = {user / 1000000, user % 1000000};

@@ -42,7 +42,7 @@ class CallProcess {
     };  // gone: the process; impossible: errno says why
     Given give(std::unique_ptr<Request>& request);
     // The end of its call, if it says so: it waits for the next one then.
-    std::optional<End> receive();
+    std::optional<PythonCallEnd> receive();
     // Its call, if it has not begun it; it will not from then on. Null: it has.
     std::unique_ptr<Request> take_away();
     // The same for a process that has ended.
@@ -73,13 +73,13 @@ struct InterpreterReport {
     pid_t pid = 0;          // forked or ended: above 0
     std::size_t count = 0;  // impossible: so many processes
     std::string why;        // impossible
-    End end;                // ended
+    PythonCallEnd end;      // ended
 };
 // nullopt: it is none, and nothing is known of it.
 std::optional<InterpreterReport> report_in(std::string_view text);
 
 // "STATUS USER_US SYSTEM_US PEAK_KB BLOCKS_READ BLOCKS_WRITTEN VOLUNTARY INVOLUNTARY". nullopt: it is not
 // that.
-std::optional<End> end_in(std::string_view text);
+std::optional<PythonCallEnd> end_in(std::string_view text);
 
 }  // namespace wq::node::calls

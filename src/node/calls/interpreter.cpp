@@ -213,7 +213,7 @@ void Interpreter::take_process(pid_t pid, std::vector<Descriptor>& files) {
     has_forked_ = true;
     forks_fail_ = false;
     processes_.push_back(std::make_unique<CallProcess>(pid, std::move(files.front())));
-    poller_.add(processes_.back()->descriptor(), process::Source::call_process, EPOLLIN,
+    poller_.add(processes_.back()->descriptor(), process::PollSource::call_process, EPOLLIN,
                 static_cast<std::size_t>(pid));
 }
 
@@ -228,7 +228,7 @@ void Interpreter::handle_failure(std::size_t count, const std::string& why) {
     }
 }
 
-void Interpreter::handle_end(pid_t pid, End end) {
+void Interpreter::handle_end(pid_t pid, PythonCallEnd end) {
     const auto found = std::find_if(processes_.begin(), processes_.end(),
                                     [&](const auto& process) { return process->pid() == pid; });
     if (found == processes_.end())
@@ -268,7 +268,7 @@ bool Interpreter::process_ready(pid_t pid) {
 
 // What a process says of its call, if it does.
 void Interpreter::handle_reported_end(CallProcess& process) {
-    const std::optional<End> end = process.receive();
+    const std::optional<PythonCallEnd> end = process.receive();
     if (!end) return;
     const std::uint64_t serial = process.request()->serial;
     process.forget_request();

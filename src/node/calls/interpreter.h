@@ -84,7 +84,7 @@ class Interpreter {
     void cannot_start(const std::string& what, int error);
     void take(const InterpreterReport& report, std::vector<Descriptor>& files);
     void take_process(pid_t pid, std::vector<Descriptor>& files);
-    void handle_end(pid_t pid, End end);
+    void handle_end(pid_t pid, PythonCallEnd end);
     void handle_reported_end(CallProcess& process);
     void handle_failure(std::size_t count, const std::string& why);
     void dismiss_outdated();

@@ -113,7 +113,7 @@ bool Interpreters::begin(KeptInterpreter& kept) {
         poller_, listener_);
     if (!kept.interpreter->running()) return false;
     listener_.interpreter_started(kept.interpreter->pid());
-    poller_.add(kept.interpreter->descriptor(), process::Source::interpreter, EPOLLIN, kept.number);
+    poller_.add(kept.interpreter->descriptor(), process::PollSource::interpreter, EPOLLIN, kept.number);
     return true;
 }
 

@@ -26,9 +26,9 @@ class Interpreters {
     // Takes it back if it has not been given to a process; the listener learns nothing more of it.
     bool withdraw(std::uint64_t serial);
 
-    // A member of the poller with Source::interpreter is ready.
+    // A member of the poller with PollSource::interpreter is ready.
     void ready(std::size_t number);
-    // The same with Source::call_process.
+    // The same with PollSource::call_process.
     void process_ready(std::size_t number);
     // A child was reaped, with this status; perhaps none of ours.
     void reaped(pid_t pid, int status);

@@ -65,7 +65,7 @@ struct Request {
 };
 
 // How a call ended.
-struct End {
+struct PythonCallEnd {
     int status = 0;  // waitpid()'s, of the call's process; 0 if other calls share the process
     rusage usage{};
 };
@@ -83,7 +83,7 @@ class Listener {
     virtual void call_taken_back(std::uint64_t serial) = 0;
     // It ended, and its process as well unless it is shared. Not told if the interpreter ended first; but
     // then call_orphaned().
-    virtual void call_ended(std::uint64_t serial, const End& end) = 0;
+    virtual void call_ended(std::uint64_t serial, const PythonCallEnd& end) = 0;
     // The interpreter has ended, so nobody but us can wait for that process; if it is no child of ours, the
     // interpreter had waited for it.
     virtual void call_orphaned(std::uint64_t serial, pid_t pid) = 0;

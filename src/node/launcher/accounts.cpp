@@ -8,12 +8,12 @@ namespace wq::node::launcher {
 
 namespace {
 
-std::vector<machine::CoreGroups> places_of(const machine::Slice& slice) {
+std::vector<machine::CoreGroups> places_of(const machine::NodeSlice& slice) {
     return slice.places.size() == slice.cores.size() ? slice.places
                                                      : std::vector<machine::CoreGroups>(slice.cores.size());
 }
 
-std::vector<int> gpu_nodes_of(const machine::Slice& slice) {
+std::vector<int> gpu_nodes_of(const machine::NodeSlice& slice) {
     std::vector<int> nodes = slice.gpu_nodes;
     nodes.resize(slice.gpus.size(), -1);
     return nodes;
@@ -26,7 +26,7 @@ void add_word(std::string& list, const std::string& word) {
 
 }  // namespace
 
-Accounts::Accounts(machine::Slice slice)
+Accounts::Accounts(machine::NodeSlice slice)
     : slice_(std::move(slice)),
       whole_{static_cast<std::int64_t>(slice_.cores.size()), slice_.memory_mb, slice_.disk_mb,
              static_cast<std::int64_t>(slice_.gpus.size())},

@@ -18,12 +18,12 @@ namespace wq::node::launcher {
 // The resources that one running task holds.
 struct Holding {
     engine::model::Resources amount;
-    machine::Seat seat;  // indexes into Slice::cores and Slice::gpus
+    machine::Seat seat;  // indexes into NodeSlice::cores and NodeSlice::gpus
 };
 
 class Accounts {
   public:
-    explicit Accounts(machine::Slice slice);
+    explicit Accounts(machine::NodeSlice slice);
 
     // Whether the slice could hold it if nothing ran. A task that never fits would block the queue forever.
     bool ever_fits(const engine::model::Resources& give) const { return give.fits_in(whole_); }
@@ -54,7 +54,7 @@ class Accounts {
     };
     Lack lack(const engine::model::Resources& give) const;
 
-    machine::Slice slice_;
+    machine::NodeSlice slice_;
     engine::model::Resources whole_;
     engine::model::Resources free_;
     machine::Placement placement_;

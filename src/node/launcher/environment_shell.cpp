@@ -286,20 +286,20 @@ void EnvironmentShell::died(int status) {
 ShellWatch::ShellWatch(EnvironmentShell& shell, process::Poller& poller, OutputWatch& outputs,
                        usage::Leftovers& leftovers)
     : shell_(shell), poller_(poller), outputs_(outputs), leftovers_(leftovers) {
-    poller_.add(shell_.reply(), process::Source::shell_reply, EPOLLIN);
+    poller_.add(shell_.reply(), process::PollSource::shell_reply, EPOLLIN);
 }
 
-void ShellWatch::ready(process::Source source) {
+void ShellWatch::ready(process::PollSource source) {
     switch (source) {
-        case process::Source::shell_reply:
+        case process::PollSource::shell_reply:
             shell_.on_reply();
             return watch_descriptors();
-        case process::Source::shell_script:
+        case process::PollSource::shell_script:
             shell_.on_script_room();
             return watch_descriptors();
-        case process::Source::shell_out:
+        case process::PollSource::shell_out:
             return outputs_.drain(shell_.out(), source, 0);
-        case process::Source::shell_err:
+        case process::PollSource::shell_err:
             return outputs_.drain(shell_.err(), source, 0);
         default:
             return;
@@ -311,14 +311,14 @@ void ShellWatch::watch_descriptors() {
         generation_ = shell_.generation();
         script_in_poller_ = false;  // a new pipe
         leftovers_.add_own(shell_.pid());
-        outputs_.watch_stream(shell_.out(), process::Source::shell_out, 0);
-        outputs_.watch_stream(shell_.err(), process::Source::shell_err, 0);
+        outputs_.watch_stream(shell_.out(), process::PollSource::shell_out, 0);
+        outputs_.watch_stream(shell_.err(), process::PollSource::shell_err, 0);
     }
     if (!shell_.script_pending()) return;
     if (std::exchange(script_in_poller_, true))
-        poller_.change(shell_.script(), process::Source::shell_script, EPOLLOUT | EPOLLONESHOT);
+        poller_.change(shell_.script(), process::PollSource::shell_script, EPOLLOUT | EPOLLONESHOT);
     else
-        poller_.add(shell_.script(), process::Source::shell_script, EPOLLOUT | EPOLLONESHOT);
+        poller_.add(shell_.script(), process::PollSource::shell_script, EPOLLOUT | EPOLLONESHOT);
 }
 
 }  // namespace wq::node::launcher

@@ -114,7 +114,7 @@ class ShellWatch {
                usage::Leftovers& leftovers);
 
     // One of the shell's descriptors in the poller.
-    void ready(process::Source source);
+    void ready(process::PollSource source);
     // Call it after anything that may have started a new shell or given it more to read.
     void watch_descriptors();
 

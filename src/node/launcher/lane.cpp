@@ -140,18 +140,18 @@ bool OutputWatch::due(const Lane& lane, Instant now) {
 void OutputWatch::watch(Lane& lane) {
     lane.watched = true;
     --unwatched_;
-    watch_stream(lane.out, process::Source::lane_out, lane.index);
-    watch_stream(lane.err, process::Source::lane_err, lane.index);
+    watch_stream(lane.out, process::PollSource::lane_out, lane.index);
+    watch_stream(lane.err, process::PollSource::lane_err, lane.index);
 }
 
-void OutputWatch::watch_stream(process::Capture& capture, process::Source source, std::size_t number) {
+void OutputWatch::watch_stream(process::Capture& capture, process::PollSource source, std::size_t number) {
     if (std::exchange(capture.in_poller, true))
         poller_.change(capture.read_end(), source, EPOLLIN | EPOLLONESHOT, number);
     else
         poller_.add(capture.read_end(), source, EPOLLIN | EPOLLONESHOT, number);
 }
 
-void OutputWatch::drain(process::Capture& capture, process::Source source, std::size_t number) {
+void OutputWatch::drain(process::Capture& capture, process::PollSource source, std::size_t number) {
     // A closed stream would always be ready, so it is not watched again.
     if (capture.drain() != process::Capture::State::closed) watch_stream(capture, source, number);
 }

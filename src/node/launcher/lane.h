@@ -175,8 +175,8 @@ class OutputWatch {
     void watch(Lane& lane);
 
     // Watches for one event only, so it is called again after each. The pipe stays in the poller, disarmed.
-    void watch_stream(process::Capture& capture, process::Source source, std::size_t number);
-    void drain(process::Capture& capture, process::Source source, std::size_t number);
+    void watch_stream(process::Capture& capture, process::PollSource source, std::size_t number);
+    void drain(process::Capture& capture, process::PollSource source, std::size_t number);
 
   private:
     process::Poller& poller_;

@@ -34,7 +34,7 @@ bool can_wait_for_own_children() {
 }
 
 // One for each core that tasks are bound to. A single core needs none: the loop is woken there.
-std::vector<machine::CpuMask> starters_for(const machine::Slice& slice) {
+std::vector<machine::CpuMask> starters_for(const machine::NodeSlice& slice) {
     std::vector<machine::CpuMask> masks;
     if (slice.cores.size() < 2 || !slice.of_this_machine || slice.bind != machine::Binding::core ||
         processes_are_short() || !can_wait_for_own_children())
@@ -74,10 +74,10 @@ LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared,
       runner_(std::in_place, options, inherited, shared, functions, poller_, reports_, starters_),
       stream_(std::move(stream)),
       now_(instant_now()) {
-    poller_.add(rank_, process::Source::rank, EPOLLIN);
-    poller_.add(lifeline, process::Source::zygote, EPOLLIN);
-    poller_.add(child_ends_.descriptor(), process::Source::children, EPOLLIN | EPOLLONESHOT);
-    poller_.add(starters_.descriptor(), process::Source::starters, EPOLLIN);
+    poller_.add(rank_, process::PollSource::rank, EPOLLIN);
+    poller_.add(lifeline, process::PollSource::zygote, EPOLLIN);
+    poller_.add(child_ends_.descriptor(), process::PollSource::children, EPOLLIN | EPOLLONESHOT);
+    poller_.add(starters_.descriptor(), process::PollSource::starters, EPOLLIN);
 }
 
 bool LauncherProcess::valid() const {
@@ -121,7 +121,7 @@ void LauncherProcess::wait() {
     starters_.lock().unlock();
     poller_.wait(limit);
     starters_.lock().lock();
-    poller_.visit_ready([this](process::Source source, std::uint32_t events, std::size_t number) {
+    poller_.visit_ready([this](process::PollSource source, std::uint32_t events, std::size_t number) {
         now_ = instant_now();
         serve_source(source, events, number);
     });
@@ -136,23 +136,23 @@ Instant LauncherProcess::next_wake(Instant now) const {
 void LauncherProcess::watch_signals() {
     if (!signals_again_at_ || (now_ < *signals_again_at_ && !runner_->loop_runs_tasks())) return;
     signals_again_at_.reset();
-    poller_.change(child_ends_.descriptor(), process::Source::children, EPOLLIN | EPOLLONESHOT);
+    poller_.change(child_ends_.descriptor(), process::PollSource::children, EPOLLIN | EPOLLONESHOT);
 }
 
-void LauncherProcess::serve_source(process::Source source, std::uint32_t events, std::size_t number) {
+void LauncherProcess::serve_source(process::PollSource source, std::uint32_t events, std::size_t number) {
     switch (source) {
-        case process::Source::rank:
+        case process::PollSource::rank:
             if ((events & EPOLLOUT) != 0) flush();
             if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) receive();
             return;
-        case process::Source::zygote:
+        case process::PollSource::zygote:
             over_ = true;
             return;
-        case process::Source::children:
+        case process::PollSource::children:
             children_ended_ = child_ends_.take_signals();
             signals_again_at_ = now_ + signals_rest;
             return;
-        case process::Source::starters:
+        case process::PollSource::starters:
             return starters_.take();
         default:
             runner_->ready(source, number, now_);
@@ -216,7 +216,7 @@ void LauncherProcess::flush() {
     if (!reports_.flush(rank_)) over_ = true;
     if (reports_.stuck() == waits_for_room_) return;
     waits_for_room_ = reports_.stuck();
-    poller_.change(rank_, process::Source::rank, waits_for_room_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    poller_.change(rank_, process::PollSource::rank, waits_for_room_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 void launcher_main(int rank, int lifeline, SharedPage& shared, const process::FunctionTable* functions,

@@ -34,7 +34,7 @@ class LauncherProcess final : private Starters::Work {
     void wait();
     void watch_signals();
     Instant next_wake(Instant now) const;
-    void serve_source(process::Source source, std::uint32_t events, std::size_t number);
+    void serve_source(process::PollSource source, std::uint32_t events, std::size_t number);
     void receive();
     void handle_messages();
     void take(Command& command);

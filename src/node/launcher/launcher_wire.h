@@ -67,7 +67,7 @@ using Report =
 
 // What a launcher process is told when it is opened.
 struct LauncherOptions {
-    machine::Slice slice;
+    machine::NodeSlice slice;
     std::string shell;              // absolute path; runs lines that need a shell, as `shell -c LINE`
     std::string scratch;            // folder for the tasks' temporary directories (TMPDIR), made if missing;
                                     // empty: TMPDIR is unchanged

@@ -79,8 +79,8 @@ void PythonCalls::abandon(const Lane& lane) {
     if (interpreters_.withdraw(serial)) call_refused(serial, "it was killed", calls::Refusal::may_pass);
 }
 
-void PythonCalls::ready(process::Source source, std::size_t number) {
-    if (source == process::Source::interpreter)
+void PythonCalls::ready(process::PollSource source, std::size_t number) {
+    if (source == process::PollSource::interpreter)
         interpreters_.ready(number);
     else
         interpreters_.process_ready(number);
@@ -110,7 +110,7 @@ void PythonCalls::call_refused(std::uint64_t serial, std::string reason, calls::
         listener_.task_not_started(*lane, {std::move(reason), kind == calls::Refusal::may_pass});
 }
 
-void PythonCalls::call_ended(std::uint64_t serial, const calls::End& end) {
+void PythonCalls::call_ended(std::uint64_t serial, const calls::PythonCallEnd& end) {
     if (Lane* const lane = lane_of(serial)) listener_.call_ended(*lane, end.status, end.usage);
 }
 

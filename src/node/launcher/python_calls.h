@@ -57,7 +57,7 @@ class PythonCalls final : private calls::Listener {
     void abandon(const Lane& lane);
 
     // As of Interpreters.
-    void ready(process::Source source, std::size_t number);
+    void ready(process::PollSource source, std::size_t number);
     void reaped(pid_t pid, int status) { interpreters_.reaped(pid, status); }
     void check(Instant now) { interpreters_.check(now); }
     std::optional<Instant> next_check() const { return interpreters_.next_check(); }
@@ -66,7 +66,7 @@ class PythonCalls final : private calls::Listener {
     void interpreter_started(pid_t pid) override { leftovers_.add_own(pid); }
     void call_given(std::uint64_t serial, pid_t pid) override;
     void call_taken_back(std::uint64_t serial) override;
-    void call_ended(std::uint64_t serial, const calls::End& end) override;
+    void call_ended(std::uint64_t serial, const calls::PythonCallEnd& end) override;
     void call_orphaned(std::uint64_t serial, pid_t pid) override;
     void call_refused(std::uint64_t serial, std::string reason, calls::Refusal kind) override;
     Lane* lane_of(std::uint64_t serial) const;

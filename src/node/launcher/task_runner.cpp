@@ -141,27 +141,27 @@ Instant TaskRunner::next_check(Instant now) const {
     return std::min(next, limits_.next().value_or(Instant::max()));
 }
 
-void TaskRunner::ready(process::Source source, std::size_t number, Instant now) {
+void TaskRunner::ready(process::PollSource source, std::size_t number, Instant now) {
     now_ = now;
     switch (source) {
-        case process::Source::lane_out:
-        case process::Source::lane_err: {
+        case process::PollSource::lane_out:
+        case process::PollSource::lane_err: {
             Lane& lane = lanes_.at(number);
             if (lane.watched)
-                outputs_.drain(source == process::Source::lane_out ? lane.out : lane.err, source, number);
+                outputs_.drain(source == process::PollSource::lane_out ? lane.out : lane.err, source, number);
             return;
         }
-        case process::Source::shell_reply:
-        case process::Source::shell_script:
-        case process::Source::shell_out:
-        case process::Source::shell_err:
+        case process::PollSource::shell_reply:
+        case process::PollSource::shell_script:
+        case process::PollSource::shell_out:
+        case process::PollSource::shell_err:
             return shell_watch_->ready(source);
-        case process::Source::interpreter:
-        case process::Source::call_process:
+        case process::PollSource::interpreter:
+        case process::PollSource::call_process:
             python_.ready(source, number);
             if (ends_.any()) settle_ends(TaskEnds::Ended::tasks);
             return;
-        case process::Source::disk_meter:
+        case process::PollSource::disk_meter:
             return watch_.handle_disk_answer(now);
         default:
             return;

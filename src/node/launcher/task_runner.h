@@ -38,7 +38,7 @@ class TaskRunner final : private ShellListener, private PythonListener {
     void children_ended(Instant now);  // of the calling thread
     bool loop_runs_tasks() const;
     bool take_killed_orphans() { return ends_.take_killed_orphans(); }  // since it was last called
-    void ready(process::Source source, std::size_t number,
+    void ready(process::PollSource source, std::size_t number,
                Instant now);  // one of its descriptors in the poller
     void check(Instant now);  // does what is due by the clock
     Instant next_check(Instant now) const;

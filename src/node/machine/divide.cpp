@@ -44,13 +44,13 @@ std::size_t cores_of_job(const Machine& machine) {
 
 }  // namespace
 
-std::vector<Slice> divide(const Machine& machine, std::int64_t disk_mb, std::size_t ranks) {
+std::vector<NodeSlice> divide(const Machine& machine, std::int64_t disk_mb, std::size_t ranks) {
     const std::size_t cores = machine.cores_offered();
     const bool shared = ranks > cores;
     const bool named = !shared && !machine.core_count;
-    std::vector<Slice> slices(ranks);
+    std::vector<NodeSlice> slices(ranks);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-        Slice& slice = slices[rank];
+        NodeSlice& slice = slices[rank];
         const std::size_t first = cut(cores, rank, ranks);
         const std::size_t end = cut(cores, rank + 1, ranks);
         slice.of_this_machine = machine.this_machine;
@@ -79,12 +79,12 @@ std::vector<Slice> divide(const Machine& machine, std::int64_t disk_mb, std::siz
     return slices;
 }
 
-void take_all_gpus(Slice& slice, const Machine& machine) {
+void take_all_gpus(NodeSlice& slice, const Machine& machine) {
     slice.gpus = machine.gpus.names;
     slice.gpu_nodes.assign(slice.gpus.size(), -1);
 }
 
-void bind_as(Slice& slice, std::optional<Binding> bind, std::optional<std::size_t> threads) {
+void bind_as(NodeSlice& slice, std::optional<Binding> bind, std::optional<std::size_t> threads) {
     if (bind && slice.bind != Binding::none) slice.bind = *bind;
     if (!threads || slice.places.empty()) return;
     for (std::vector<int>& core : slice.cores)

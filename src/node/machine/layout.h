@@ -64,7 +64,7 @@ constexpr Binding last_of(Binding) {
     return Binding::node;
 }
 
-struct Slice {
+struct NodeSlice {
     std::vector<std::vector<int>> cores;  // for each core the OS indexes of its PUs, in topological order
     std::vector<CoreGroups> places;       // of each core; empty: only the number of cores is known
     std::vector<std::string> gpus;        // the value for *_VISIBLE_DEVICES of each
@@ -76,7 +76,7 @@ struct Slice {
     bool of_this_machine = true;   // false: its units belong to a machine that is only described
 };
 template <class V>
-void fields(Slice& slice, V& visit) {
+void fields(NodeSlice& slice, V& visit) {
     visit(slice.cores, slice.places, slice.gpus, slice.gpu_nodes, slice.gpu_variable, slice.memory_mb,
           slice.disk_mb, slice.bind, slice.of_this_machine);
 }

@@ -11,7 +11,7 @@
 
 namespace wq::node::process {
 
-enum class Source : std::uint32_t {
+enum class PollSource : std::uint32_t {
     rank,
     zygote,
     children,
@@ -33,10 +33,10 @@ class Poller {
 
     bool valid() const { return epoll_.valid(); }  // else no descriptor was left for it
 
-    void add(int fd, Source source, std::uint32_t events, std::size_t number = 0) {
+    void add(int fd, PollSource source, std::uint32_t events, std::size_t number = 0) {
         control(EPOLL_CTL_ADD, fd, source, events, number);
     }
-    void change(int fd, Source source, std::uint32_t events, std::size_t number = 0) {
+    void change(int fd, PollSource source, std::uint32_t events, std::size_t number = 0) {
         control(EPOLL_CTL_MOD, fd, source, events, number);
     }
     void remove(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
@@ -52,13 +52,13 @@ class Poller {
     void visit_ready(Visit&& visit) {
         for (std::size_t i = 0; i < count_; ++i) {
             const epoll_event& event = ready_[i];
-            visit(static_cast<Source>(event.data.u64 >> 32), event.events,
+            visit(static_cast<PollSource>(event.data.u64 >> 32), event.events,
                   static_cast<std::size_t>(event.data.u64 & 0xffffffffU));
         }
     }
 
   private:
-    void control(int operation, int fd, Source source, std::uint32_t events, std::size_t number) {
+    void control(int operation, int fd, PollSource source, std::uint32_t events, std::size_t number) {
         epoll_event event{};
         event.events = events;
         event.data.u64 = (static_cast<std::uint64_t>(source) << 32) | number;

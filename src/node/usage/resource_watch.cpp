@@ -374,7 +374,7 @@ bool ResourceWatch::start_meter() {
     const pid_t pid = disk_.start();
     if (pid <= 0) return false;
     leftovers_.add_own(pid);
-    poller_.add(disk_.descriptor(), process::Source::disk_meter, EPOLLIN);
+    poller_.add(disk_.descriptor(), process::PollSource::disk_meter, EPOLLIN);
     return true;
 }
 

@@ -44,7 +44,7 @@ class ResourceWatch {
 
     void check(Instant now);
     std::optional<Instant> next() const;
-    void handle_disk_answer(Instant now);  // Source::disk_meter is ready
+    void handle_disk_answer(Instant now);  // PollSource::disk_meter is ready
 
   private:
     void sample(Instant now);
@@ -65,7 +65,7 @@ class ResourceWatch {
     process::Poller& poller_;
     OomCounter& oom_;
     TaskGroups groups_;
-    TreeReader reader_;
+    ProcessTreeReader reader_;
     DiskMeter disk_;
     SocketMeter sockets_;
     std::vector<RunningTask*> watched_;  // the monitored tasks

@@ -65,12 +65,12 @@ std::int64_t number_after(std::string_view text, std::string_view name) {
 
 }  // namespace
 
-TreeReader::TreeReader()
+ProcessTreeReader::ProcessTreeReader()
     : proc_(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
       tick_us_(1000000 / sysconf(_SC_CLK_TCK)),
       page_kb_(sysconf(_SC_PAGESIZE) / 1024) {}
 
-std::size_t TreeReader::slurp(pid_t pid, const char* what, char* buffer, std::size_t size) const {
+std::size_t ProcessTreeReader::slurp(pid_t pid, const char* what, char* buffer, std::size_t size) const {
     std::array<char, 32> path;
     std::snprintf(path.data(), path.size(), "%d/%s", pid, what);
     const Descriptor file(openat(proc_.get(), path.data(), O_RDONLY | O_CLOEXEC));
@@ -79,13 +79,13 @@ std::size_t TreeReader::slurp(pid_t pid, const char* what, char* buffer, std::si
     return got < 0 ? 0 : static_cast<std::size_t>(got);
 }
 
-std::optional<ProcessSample> TreeReader::one(pid_t pid) const {
+std::optional<ProcessSample> ProcessTreeReader::one(pid_t pid) const {
     auto sample = without_bytes(pid);
     if (sample) read_bytes(*sample);
     return sample;
 }
 
-std::optional<ProcessSample> TreeReader::without_bytes(pid_t pid) const {
+std::optional<ProcessSample> ProcessTreeReader::without_bytes(pid_t pid) const {
     std::array<char, 1024> buffer;
     const std::string_view text(buffer.data(), slurp(pid, "stat", buffer.data(), buffer.size()));
     const std::size_t name_end = text.rfind(") ");  // the name before it may contain anything
@@ -108,7 +108,7 @@ std::optional<ProcessSample> TreeReader::without_bytes(pid_t pid) const {
     return sample;
 }
 
-void TreeReader::read_bytes(ProcessSample& sample) const {
+void ProcessTreeReader::read_bytes(ProcessSample& sample) const {
     std::array<char, 512> buffer;
     const std::string_view text(buffer.data(), slurp(sample.pid, "io", buffer.data(), buffer.size()));
     sample.bytes_told = !text.empty();
@@ -116,7 +116,7 @@ void TreeReader::read_bytes(ProcessSample& sample) const {
     sample.bytes_written = number_after(text, "wchar:");
 }
 
-void TreeReader::find_sockets(ProcessSample& sample) const {
+void ProcessTreeReader::find_sockets(ProcessSample& sample) const {
     std::array<char, 32> path;
     std::snprintf(path.data(), path.size(), "%d/fd", sample.pid);
     const int fd = openat(proc_.get(), path.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -142,8 +142,8 @@ const ProcessSample* SamplesByPid::find(const ProcessSample& which) const {
     return found == sorted_.end() || is_before(which, **found) ? nullptr : *found;
 }
 
-std::vector<ProcessSample> TreeReader::tree(const std::vector<pid_t>& roots,
-                                            const std::vector<ProcessSample>& before) {
+std::vector<ProcessSample> ProcessTreeReader::tree(const std::vector<pid_t>& roots,
+                                                   const std::vector<ProcessSample>& before) {
     const SamplesByPid known(before);
     std::vector<ProcessSample> samples;
     std::vector<pid_t> pids = roots;
@@ -166,7 +166,7 @@ std::vector<ProcessSample> TreeReader::tree(const std::vector<pid_t>& roots,
     return samples;
 }
 
-std::int64_t TreeReader::anonymous_kb(pid_t pid) const {
+std::int64_t ProcessTreeReader::anonymous_kb(pid_t pid) const {
     std::array<char, 128> buffer;
     const char* at = buffer.data();
     const char* const end = at + slurp(pid, "statm", buffer.data(), buffer.size());
@@ -175,7 +175,7 @@ std::int64_t TreeReader::anonymous_kb(pid_t pid) const {
     return page_kb_ * (pages[1] - pages[2]);
 }
 
-std::int64_t TreeReader::swapped_kb(pid_t pid) const {
+std::int64_t ProcessTreeReader::swapped_kb(pid_t pid) const {
     std::array<char, 4096> buffer;
     return number_after({buffer.data(), slurp(pid, "status", buffer.data(), buffer.size())}, "VmSwap:");
 }

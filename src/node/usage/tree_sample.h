@@ -42,9 +42,9 @@ class SamplesByPid {
     std::vector<const ProcessSample*> sorted_;
 };
 
-class TreeReader {
+class ProcessTreeReader {
   public:
-    TreeReader();
+    ProcessTreeReader();
 
     // A sample of one process; nullopt if it is gone.
     std::optional<ProcessSample> one(pid_t pid) const;

@@ -152,8 +152,8 @@ Status take_place(const Given& given, FactoryCommand& command) {
 }
 
 Status take_settings(const Given& given, FactoryCommand& command) {
-    wq::factory::Settings& settings = command.settings;
-    Taker take(given);
+    wq::factory::PoolSettings& settings = command.settings;
+    OptionTaker take(given);
     constexpr std::int64_t most = 1'000'000;
     const auto count = between(0, most);
     const auto cores = between(0, most_cores);

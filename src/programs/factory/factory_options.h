@@ -17,7 +17,7 @@ struct FactoryCommand {
     std::string config_file;  // empty: none
     std::string scratch;      // folder
     wq::factory::ManagerPlace place;
-    wq::factory::Settings settings;
+    wq::factory::PoolSettings settings;
     // Of the *_submit_workers command, as they are: its options, the manager, and what the system's command
     // gets.
     std::vector<std::string> submit_options;

@@ -56,7 +56,7 @@ class Configuration {
         : path_(command.config_file), has_place_(!command.place_words.empty()), before_(command.settings) {}
 
     // The options, and what the file says in their place.
-    Result<wq::factory::Settings> read() {
+    Result<wq::factory::PoolSettings> read() {
         if (path_.empty()) return before_;
         version_ = Version::of(path_);
         std::error_code missing;
@@ -80,7 +80,7 @@ class Configuration {
   private:
     std::string path_;
     bool has_place_;
-    wq::factory::Settings before_;
+    wq::factory::PoolSettings before_;
     Version version_;
 };
 
@@ -104,7 +104,7 @@ std::vector<std::string> submit_words(const programs::factory::FactoryCommand& c
 // The script and the command for one worker. Error (usage): an option that this system does not have, for
 // example.
 Result<std::string> shown(const programs::factory::FactoryCommand& command,
-                          const wq::factory::Scripts& scripts, const wq::factory::Settings& settings,
+                          const wq::factory::Scripts& scripts, const wq::factory::PoolSettings& settings,
                           const std::vector<std::string>& place) {
     wq::factory::Submission one;
     one.name = "wqWorker-xxxxxx";
@@ -313,7 +313,7 @@ class Program {
     const programs::factory::FactoryCommand& command_;
     Signals signals_;
     Configuration configuration_;
-    wq::factory::Settings settings_;
+    wq::factory::PoolSettings settings_;
     wq::factory::OwnFolder folder_;
     wq::factory::JobBook book_;
     wq::factory::BatchDriver batch_;
@@ -333,7 +333,7 @@ int keep_workers(const programs::factory::FactoryCommand& command) {
     for (const std::string& remark : command.remarks) complain(remark);
     if (const std::string& file = command.place.password_file; !file.empty())
         std::ignore = net::frames::read_password(file, complain).or_throw();
-    const wq::factory::Settings settings = Configuration(command).read().or_throw();
+    const wq::factory::PoolSettings settings = Configuration(command).read().or_throw();
     if (command.dry_run)
         return std::fputs(shown(command, scripts, settings, command.place_words).or_throw().c_str(), stdout) <
                        0

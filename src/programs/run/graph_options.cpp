@@ -140,7 +140,7 @@ OptionTable options_of(GraphWorkersOptions& options) {
 Status fill(const Given& given, GraphWorkersOptions& options) {
     if (options.help || options.version) return success();
     for (const char letter : {'g', 'w', 't'})  // as in CCTools, of several the last of these
-        if (given.has(std::string("-") + letter)) options.order = static_cast<views::Order>(letter);
+        if (given.has(std::string("-") + letter)) options.order = static_cast<views::RowOrder>(letter);
     const auto logs = given.texts("place");
     if (logs.size() > 1) return usage_error("give one log at a time");
     if (logs.empty() || logs.front().empty())

@@ -32,7 +32,7 @@ struct GraphWorkersOptions {
     std::string log;     // a run directory, stats.h5 or transactions log
     std::string output;  // empty: LOG.html or LOG.png
     std::string gnuplot = "gnuplot";
-    views::Order order = views::Order::attempts;
+    views::RowOrder order = views::RowOrder::attempts;
     bool png = false;
     bool help = false;
     bool version = false;

@@ -47,7 +47,7 @@ Result<Statistics> read_statistics(const std::string& path) {
     auto workers = reader->workers();
     if (!workers) return workers.error();
     const auto categories = reader->categories();  // old files have none
-    views::TaskFigures tasks(views::WorkerSessions(std::move(*workers), *rows),
+    views::TaskFigures tasks(views::WorkerRows(std::move(*workers), *rows),
                              categories ? *categories : std::vector<records::hdf5::CategoryRow>());
     if (auto read = reader->each_task([&](const records::hdf5::TaskRow& task) { tasks.add(task); }); !read)
         return read.error();
@@ -73,7 +73,7 @@ Status draw(const programs::run::GraphLogOptions& options) {
                                               views::name_of(plots.unit) + " since the start)"};
     }
     if (!statistics->attempts.attempts.empty())
-        plots.figures.push_back(views::attempts_figure(statistics->attempts, views::Order::attempts,
+        plots.figures.push_back(views::attempts_figure(statistics->attempts, views::RowOrder::attempts,
                                                        views::start_of(statistics->rows), plots.unit,
                                                        options.range));
     if (!options.range)  // of the time

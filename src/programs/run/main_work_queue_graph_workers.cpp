@@ -28,7 +28,7 @@ void print_long_reading(const std::string& path) {
         std::fprintf(stderr, "work_queue_graph_workers: reading %s (%ju MB)\n", path.c_str(), size >> 20);
 }
 
-Status draw_picture(const programs::run::GraphWorkersOptions& options, const views::Source& source,
+Status draw_picture(const programs::run::GraphWorkersOptions& options, const views::AttemptsFile& source,
                     const std::string& output) {
     views::Plots plots;
     plots.figures.push_back(
@@ -37,7 +37,7 @@ Status draw_picture(const programs::run::GraphWorkersOptions& options, const vie
     return programs::run::draw_with_gnuplot(options.gnuplot, style, plots);
 }
 
-Status write_page(const programs::run::GraphWorkersOptions& options, const views::Source& source,
+Status write_page(const programs::run::GraphWorkersOptions& options, const views::AttemptsFile& source,
                   const std::string& output) {
     const std::string page = views::attempts_page(source.attempts, source.title, options.order);
     const auto written = records::journal::write_atomically(output, page, records::journal::Sync::never);

@@ -97,9 +97,9 @@ class Rank {
     static int printed(int code) { return after_output("work_queue_run", code); }
 
     void open_tickets() {
-        const auto refill = options_.tickets == Tickets::rma       ? manager::run::NodeRefill::window
-                            : options_.tickets == Tickets::message ? manager::run::NodeRefill::message
-                                                                   : manager::run::NodeRefill::measured;
+        const auto refill = options_.tickets == TicketMode::rma       ? manager::run::NodeRefill::window
+                            : options_.tickets == TicketMode::message ? manager::run::NodeRefill::message
+                                                                      : manager::run::NodeRefill::measured;
         session_.open_tickets(refill);
         const manager::run::RankTickets& tickets = session_.tickets();
         if (refill == manager::run::NodeRefill::window && !tickets.no_window.empty())

@@ -230,7 +230,7 @@ Result<Grow> parse_grow(const std::string& word) {
     return Grow{word.substr(0, colon), *first, *last, {}};
 }
 
-void take_grow(const Given& given, Taker& take, RunOptions& run) {
+void take_grow(const Given& given, OptionTaker& take, RunOptions& run) {
     take("grow", run.grow, parse_grow);
     if (run.grow && !run.listen) run.listen = 0;
     if (!given.has("grow-options")) return;
@@ -238,7 +238,7 @@ void take_grow(const Given& given, Taker& take, RunOptions& run) {
     run.grow->options = given.text("grow-options");
 }
 
-void take_monitoring(const Given& given, Taker& take, RunOptions& run) {
+void take_monitoring(const Given& given, OptionTaker& take, RunOptions& run) {
     run.monitoring.measures = given.has("monitor-output") || given.has("monitor");
     if (given.has("monitor-output") && run.monitor_output.empty())
         take.check(usage_error("--monitor-output needs a folder"));
@@ -247,7 +247,7 @@ void take_monitoring(const Given& given, Taker& take, RunOptions& run) {
 }
 
 Status convert(const Given& given, RunOptions& run) {
-    Taker take(given);
+    OptionTaker take(given);
     take("cores", run.defaults.needs.cores, default_cores);
     take("memory", run.defaults.needs.memory_mb, parse_amount_mb);
     take("disk", run.defaults.needs.disk_mb, parse_amount_mb);
@@ -280,8 +280,8 @@ Status convert(const Given& given, RunOptions& run) {
         return bytes;
     });
     take("tickets", run.tickets,
-         one_of<Tickets>(
-             {{"auto", Tickets::automatic}, {"rma", Tickets::rma}, {"message", Tickets::message}}));
+         one_of<TicketMode>(
+             {{"auto", TicketMode::automatic}, {"rma", TicketMode::rma}, {"message", TicketMode::message}}));
     take("progress", run.progress,
          one_of<Progress>(
              {{"auto", Progress::automatic}, {"always", Progress::always}, {"never", Progress::never}}));

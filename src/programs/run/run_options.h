@@ -16,7 +16,7 @@ namespace wq::programs::run {
 
 // The command line of work_queue_run as a struct.
 enum class Progress { automatic, always, never };
-enum class Tickets { automatic, rma, message };
+enum class TicketMode { automatic, rma, message };
 enum class Plots { automatic, always, never };
 
 // Workers of a batch system, by a factory beside the run.
@@ -56,7 +56,7 @@ struct RunOptions {
     std::string catalog;                  // and at these servers; empty: $CATALOG_HOST
     std::string password_file;            // its content is the run's key; empty: a new key
     Duration disconnect_limit = std::chrono::seconds(60);  // in which a TCP worker may reconnect
-    Tickets tickets = Tickets::automatic;
+    TicketMode tickets = TicketMode::automatic;
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);
     Duration storage_retry_limit = std::chrono::seconds(60);

@@ -40,7 +40,7 @@ bool can_choose(Membership& member) {
 
 }  // namespace
 
-Worker::Worker(const Options& options)
+ListWorker::ListWorker(const Options& options)
     : options_(options),
       say_([this](const std::string& line) { terminal_.print_remark(line); }),
       shell_(shell_settings(options, say_)),
@@ -55,7 +55,7 @@ Worker::Worker(const Options& options)
     choose_list(joining(options_));
 }
 
-Result<int> Worker::run() {
+Result<int> ListWorker::run() {
     if (auto joined = join(instant_now()); !joined) return joined.error();
     while (!end_.has_come()) {
         if (running_.must_stop()) return interrupt();
@@ -70,13 +70,13 @@ Result<int> Worker::run() {
     return end_.result();
 }
 
-Result<Worker::Then> Worker::run_turn() {
+Result<ListWorker::Then> ListWorker::run_turn() {
     const Instant now = instant_now();
     if (outage_.may_try(now)) serve_and_report(now);
     return take_shell_events();
 }
 
-Result<Worker::Then> Worker::take_shell_events() {
+Result<ListWorker::Then> ListWorker::take_shell_events() {
     auto events = running_.take_events(instant_now());
     if (!events) return events.error();
     for (ShellEvent& event : *events) std::visit([&](auto& one) { on(std::move(one)); }, event);
@@ -86,7 +86,7 @@ Result<Worker::Then> Worker::take_shell_events() {
     return then;
 }
 
-void Worker::serve_and_report(Instant now) {
+void ListWorker::serve_and_report(Instant now) {
     if (const Status served = serve(now); !served) {
         if (served.error().code == ExitCode::interrupted) return;
         const shared_list::replica::SharedList& list = member_->list();
@@ -100,7 +100,7 @@ void Worker::serve_and_report(Instant now) {
     }
 }
 
-Status Worker::serve(Instant now) {
+Status ListWorker::serve(Instant now) {
     if (!member_->joined()) {
         auto joined = join(now);
         if (!joined && joined.error().code != ExitCode::unreachable) end_.fail(joined.error());
@@ -126,7 +126,7 @@ Status Worker::serve(Instant now) {
     return success();
 }
 
-Status Worker::join(Instant now) {
+Status ListWorker::join(Instant now) {
     if (move_.join_at() > now) return success();
     if (auto joined = member_->join(); !joined) return joined;
     member_->list().move_to(move_.place(), member_->id());
@@ -135,7 +135,7 @@ Status Worker::join(Instant now) {
     return success();
 }
 
-Status Worker::take_lines(Instant now) {
+Status ListWorker::take_lines(Instant now) {
     for (;;) {
         const auto begun = take_line(now);
         if (!begun) return begun.error();
@@ -149,7 +149,7 @@ Status Worker::take_lines(Instant now) {
 }
 
 // Records ends, and begins a line in the same change. False: none was begun.
-Result<bool> Worker::take_line(Instant now) {
+Result<bool> ListWorker::take_line(Instant now) {
     shared_list::replica::LineTaker& lines = member_->lines();
     const bool recorded = lines.has_ends();
     const bool may_begin = has_room() && (looks_.may_look(now) || recorded);
@@ -182,30 +182,30 @@ Result<bool> Worker::take_line(Instant now) {
     return false;
 }
 
-bool Worker::has_room() const {
+bool ListWorker::has_room() const {
     return !move_.is_planned() && !end_.is_planned() && running_.has_room();
 }
 
-void Worker::begin(const shared_list::text::Choice& choice) {
+void ListWorker::begin(const shared_list::text::Choice& choice) {
     waits_for_.clear();
     if (!choice.environment) move_.note_line();
     running_.begin(choice);
 }
 
-void Worker::on(const EnvironmentLineEnded& event) {
+void ListWorker::on(const EnvironmentLineEnded& event) {
     if (running_.end_environment(event.answer) == RunningLines::Waiter::none) plan_move(event.answer);
 }
 
-void Worker::on(ShellLeft event) {
+void ListWorker::on(ShellLeft event) {
     end_.plan(event.exit_code);
     running_.note_exit(event.exit_code);
 }
 
-void Worker::on(TaskEnded event) {
+void ListWorker::on(TaskEnded event) {
     running_.end_task(std::move(event));
 }
 
-void Worker::on_nothing_to_take(Instant now) {
+void ListWorker::on_nothing_to_take(Instant now) {
     const Instant looked = instant_now();
     std::optional<Instant> look_at = now + options_.poll;
     earliest(look_at, member_->next_look_at_lost());
@@ -224,7 +224,7 @@ void Worker::on_nothing_to_take(Instant now) {
 }
 
 // Returns the exit code.
-int Worker::print_what_is_left(const shared_list::text::Waiting& why) {
+int ListWorker::print_what_is_left(const shared_list::text::Waiting& why) {
     const shared_list::text::Document& list = member_->list().list();
     const auto say = [&](const std::string& text) { say_(member_->name() + ": " + text); };
     const shared_list::text::Waiting for_good = blocked_for_good(why, list, member_->id());
@@ -244,20 +244,20 @@ int Worker::print_what_is_left(const shared_list::text::Waiting& why) {
 }
 
 // Signals are heeded also while other workers are faster in changing the list, again and again.
-void Worker::choose_list(Joining joining) {
+void ListWorker::choose_list(Joining joining) {
     member_ = std::make_unique<Membership>(std::move(joining), say_, [this] { running_.set_times(); });
     member_->list().between_tries([this](Duration pause) { return between_tries(pause); });
     running_.belong_to(*member_);
 }
 
-void Worker::plan_move(const LineAnswer& answer) {
+void ListWorker::plan_move(const LineAnswer& answer) {
     auto jump = shared_list::replica::jump_of({answer.newtask, answer.newid, answer.jumpto}, member_->id(),
                                               member_->place());
     if (!jump) return say_("stays in " + member_->name() + ": " + jump.error().message);
     if (*jump) move_.plan(std::move(**jump));
 }
 
-void Worker::move_now(Instant now) {
+void ListWorker::move_now(Instant now) {
     const shared_list::replica::Jump jump = move_.take();
     const std::uint64_t place = jump.same_list ? member_->list().place(member_->id()) : 0;
     // The sign of a worker that is gone is removed by others.
@@ -272,7 +272,7 @@ void Worker::move_now(Instant now) {
     waits_for_.clear();
 }
 
-std::optional<Instant> Worker::next() const {
+std::optional<Instant> ListWorker::next() const {
     std::optional<Instant> next = shell_.next();
     if (outage_.is_on()) {
         earliest(next, outage_.try_at());
@@ -286,7 +286,7 @@ std::optional<Instant> Worker::next() const {
     return next;
 }
 
-void Worker::wait() {
+void ListWorker::wait() {
     std::vector<pollfd> ready{{watch_.descriptor(), POLLIN, 0}, {terminal_.descriptor(), 0, 0}};
     shell_.add_descriptors(ready);
     int limit = -1;
@@ -297,7 +297,7 @@ void Worker::wait() {
     ::poll(ready.data(), ready.size(), limit);
 }
 
-Status Worker::between_tries(Duration pause) {
+Status ListWorker::between_tries(Duration pause) {
     pollfd signal{end_.is_recording() ? -1 : watch_.descriptor(), POLLIN, 0};
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(pause).count();
     if (pause > Duration{0}) ::poll(&signal, 1, static_cast<int>(limit));
@@ -305,7 +305,7 @@ Status Worker::between_tries(Duration pause) {
     return Error{ExitCode::interrupted, "interrupted"};
 }
 
-int Worker::interrupt() {
+int ListWorker::interrupt() {
     const std::string why = watch_.stopped() ? "interrupted" : "nobody reads the output any more";
     say_(why + (running_.any_runs() ? ": running lines are killed, and wait again" : ""));
     running_.lose_all();
@@ -313,7 +313,7 @@ int Worker::interrupt() {
     return to_int(ExitCode::interrupted);
 }
 
-void Worker::record_and_leave() {
+void ListWorker::record_and_leave() {
     if (!member_->joined()) return;
     end_.begin_record();
     Status recorded = success();
@@ -413,9 +413,9 @@ bool may_run_elsewhere(const shared_list::text::MarkedLine& line, shared_list::t
 }
 
 // Blocked lines whose chain of waiting begins at a line that another worker may run.
-std::set<std::uint64_t> waiting_for_others(const shared_list::text::Document& list,
-                                           shared_list::text::WorkerId worker,
-                                           const std::map<std::uint64_t, shared_list::text::Block>& blocks) {
+std::set<std::uint64_t> waiting_for_others(
+    const shared_list::text::Document& list, shared_list::text::WorkerId worker,
+    const std::map<std::uint64_t, shared_list::text::BlockedBy>& blocks) {
     std::set<std::uint64_t> waiting;
     std::uint64_t first = 0;  // that is to be run: a bare `#:` waits for it
     for (const std::uint64_t number : list.live_lines()) {

@@ -1,6 +1,6 @@
 // A worker: takes the lines of a list one after the other, runs them and marks them.
 //
-//   shell (worker_shell.h) --- running_lines.h --- Worker --- membership.h --- the list
+//   shell (worker_shell.h) --- running_lines.h --- ListWorker --- membership.h --- the list
 //
 // It has one thread, which waits for the shell, and blocks in the store of the list; signal_watch.h hears
 // meanwhile what cannot wait.
@@ -25,10 +25,10 @@
 
 namespace wq::programs::runtask {
 
-class Worker {
+class ListWorker {
   public:
     // Throws Failure and std::runtime_error: no process or thread can be started.
-    explicit Worker(const Options& options);
+    explicit ListWorker(const Options& options);
 
     // Until it ends; returns the exit code. Error: the list cannot be used, or the shell not be started.
     Result<int> run();

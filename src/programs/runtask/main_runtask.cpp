@@ -41,7 +41,7 @@ wq::Result<int> carry_out(const Options& options) {
             break;
     }
     if (wq::programs::runtask::needs_manager(options)) return wq::programs::runtask::become_manager(options);
-    return wq::programs::runtask::Worker(options).run();
+    return wq::programs::runtask::ListWorker(options).run();
 }
 
 int fail(const wq::Error& error) {

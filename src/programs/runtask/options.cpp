@@ -100,7 +100,7 @@ Status take_mode(const Given& given, Options& options) {
 }
 
 Status take_numbers(const Given& given, Options& options) {
-    Taker take(given);
+    OptionTaker take(given);
     take("id", options.id, between(0, most_worker));
     take("release", options.released, between(0, most_worker));
     take("jobs", options.jobs, between(1, most_jobs));
@@ -110,7 +110,7 @@ Status take_numbers(const Given& given, Options& options) {
 }
 
 Status take_times(const Given& given, Options& options) {
-    Taker take(given);
+    OptionTaker take(given);
     take("timeout", options.timeout, parse_duration);
     take("poll", options.poll, shared_list::replica::parse_poll);
     take("lease", options.lease, shared_list::replica::parse_lease);

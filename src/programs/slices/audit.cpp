@@ -34,7 +34,7 @@ void add_problem(Audit& audit, std::string problem) {
 bool is_of(const records::hdf5::SliceRow& row, const Slice& slice, const std::string& prefix) {
     return row.epoch == slice.epoch && row.first == slice.start.value_or(0) &&
            row.end == slice.end.value_or(0) &&
-           row.work.view() == records::hdf5::Text<64>(slice.work.substr(prefix.size())).view();
+           row.work.view() == records::hdf5::FixedText<64>(slice.work.substr(prefix.size())).view();
 }
 
 // One row, and the part of the run that it is of.

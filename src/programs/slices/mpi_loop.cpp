@@ -42,13 +42,13 @@ bool only_names(const SliceQueue& slices, const std::vector<std::string>& works)
 class Commands {
   public:
     Commands(SliceQueue& slices, const Options& options)
-        : options_(options), slices_(slices), records_(slices), runner_(options.command, slices.rank()) {}
+        : options_(options), slices_(slices), records_(slices), command_(options.command, slices.rank()) {}
     Commands(const Commands&) = delete;
 
     // `after_each`: called once a slice is committed. Returns false, and takes none, if the command cannot be
     // run here: others would lose all slices to a host where each fails at once.
     bool run(const std::function<void()>& after_each) {
-        if (const std::string why = runner_.problem(); !why.empty()) {
+        if (const std::string why = command_.problem(); !why.empty()) {
             print_line("rank " + std::to_string(slices_.rank()) + " takes no slices: " + why);
             return false;
         }
@@ -63,7 +63,7 @@ class Commands {
     bool attempt(const Slice& slice) {
         std::string wrong;
         for (std::int64_t tries = 0; tries <= options_.retries; ++tries) {
-            wrong = runner_.run(slice, records_);
+            wrong = command_.run(slice, records_);
             if (wrong.empty()) return true;
             if (slices_.lost().stop_requested()) return false;  // take() says why
         }
@@ -77,9 +77,9 @@ class Commands {
     const Options& options_;
     SliceQueue& slices_;
     RecordsFeed records_;
-    Runner runner_;
+    SliceCommand command_;
     // Others run what this process runs.
-    std::stop_callback<std::function<void()>> on_lost_{slices_.lost(), [this] { runner_.stop(); }};
+    std::stop_callback<std::function<void()>> on_lost_{slices_.lost(), [this] { command_.stop(); }};
 };
 
 int code_of(const SliceQueue& slices, bool could_run) {

@@ -97,7 +97,7 @@ Result<std::uint64_t> parse_seed(const std::string& text) {
 
 Status take_numbers(const Given& given, Options& options) {
     SliceOptions& slices = options.slices;
-    Taker take(given);
+    OptionTaker take(given);
     take("epochs", slices.num_epochs, between(1, most));
     take("seed", slices.seed, parse_seed);
     take("slices", slices.num_slices, between(1, most));

@@ -114,14 +114,14 @@ std::string end_of(std::optional<int> status) {
 
 }  // namespace
 
-Runner::Runner(std::vector<std::string> command, int rank)
+SliceCommand::SliceCommand(std::vector<std::string> command, int rank)
     : command_(std::move(command)), rank_(std::to_string(rank)), host_({.program = "work_queue_slices"}) {
     const node::process::BaseEnvironment base(::environ, {});
     environment_ = without_slice(base.entries());
     path_ = base.value("PATH");
 }
 
-node::process::CommandLine Runner::line_of(const Slice& slice) const {
+node::process::CommandLine SliceCommand::line_of(const Slice& slice) const {
     node::process::CommandLine line;
     for (const std::string& word : command_) line.words.push_back(replaced(word, slice.text()));
     line.environment = environment_;
@@ -136,7 +136,7 @@ node::process::CommandLine Runner::line_of(const Slice& slice) const {
     return line;
 }
 
-std::string Runner::problem() const {
+std::string SliceCommand::problem() const {
     const std::string& name = command_.front();
     if (name.find("{}") != std::string::npos) return {};
     const auto found = node::process::PathLookup::search(path_, name);
@@ -148,7 +148,7 @@ std::string Runner::problem() const {
            (is_a_line ? " (give a command and its arguments as words, or: sh -c '...')" : "");
 }
 
-std::string Runner::run(const Slice& slice, RecordsFeed& records) {
+std::string SliceCommand::run(const Slice& slice, RecordsFeed& records) {
     node::process::CommandLine line = line_of(slice);
     const auto found = node::process::PathLookup::search(path_, line.words.front());
     const auto cannot_run = [&](const std::string& why) {

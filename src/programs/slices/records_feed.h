@@ -44,10 +44,10 @@ class RecordsFeed {
 };
 
 // Runs the command of a slice, with its records on stdin.
-class Runner {
+class SliceCommand {
   public:
     // `command`: each {} in it becomes the name of the slice. `rank`: SLICE_RANK.
-    Runner(std::vector<std::string> command, int rank);
+    SliceCommand(std::vector<std::string> command, int rank);
     // Waits until the command has ended. Returns "", or what is wrong: "exit code 3", "killed by SIGSEGV",
     // why it cannot be run, or why its records cannot be read.
     std::string run(const Slice& slice, RecordsFeed& records);

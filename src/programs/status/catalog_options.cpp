@@ -62,7 +62,7 @@ Result<CatalogQueryCommand> parse_catalog_query_options(int argc, const char* co
     const auto given = read_options(words_of(argc, argv), query_options(command));
     if (!given) return given.error();
     if (const Status filled = fill_catalog_options(*given, command); !filled) return filled.error();
-    Taker take(*given);
+    OptionTaker take(*given);
     take("timeout", command.timeout, parse_duration);
     if (!take.status()) return take.status().error();
     const auto checked = [](const char* option, const std::string& expression) {
@@ -182,7 +182,7 @@ Status fill_server_options(const Given& given, CatalogServerCommand& command) {
     auto hosts = net::catalog::read_catalog_hosts(given.text("update-host"));
     if (!hosts) return usage_error("-u: " + hosts.error().message);
     settings.upstream = std::move(*hosts);
-    Taker take(given);
+    OptionTaker take(given);
     if (settings.port != 0) take("port", settings.port, between(1, 65534));
     take("ssl-port", settings.ssl_port, between(0, 65535));
     take("lifetime", settings.table.lifetime, parse_duration);

@@ -127,7 +127,7 @@ Status fill_status(const Given& given, StatusOptions& options) {
     if (const Status place = take_status_place(given, options); !place) return place;
     if (const Status catalogs = take_status_catalogs(given, options); !catalogs) return catalogs;
     options.place.limit = std::chrono::seconds(30);
-    Taker take(given);
+    OptionTaker take(given);
     take("timeout", options.place.limit, parse_duration);
     take("every", options.every, parse_duration);
     if (take.status() && options.every && *options.every < std::chrono::milliseconds(100))

@@ -62,7 +62,7 @@ Status take_coprocesses(const Given& given, CoprocessSettings& settings) {
     const auto number = [](const std::string& word) {
         return parse_count_with_fraction(word, 0, most_cores);
     };
-    Taker take(given);
+    OptionTaker take(given);
     const auto take_unless_all = [&](const char* name, Zero zero, auto& target, const auto& convert) {
         if (!means_all(given.text(name), zero)) take(name, target, convert);
     };

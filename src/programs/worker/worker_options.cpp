@@ -201,7 +201,7 @@ Status take_amounts(const Given& given, const Variable& variable, WorkerProgramO
 }
 
 Status take_binding(const Given& given, WorkerProgramOptions& work) {
-    Taker take(given);
+    OptionTaker take(given);
     take("bind", work.bind, parse_binding);
     take("threads-per-core", work.threads_per_core, parse_threads);
     return take.status();
@@ -235,7 +235,7 @@ Result<double> fraction(const std::string& word, double most) {
 }
 
 Status take_times(const Given& given, WorkerProgramOptions& work) {
-    Taker take(given);
+    OptionTaker take(given);
     Duration wall{0};
     take("timeout", work.idle_timeout, parse_duration);
     take("timeout", work.connect_timeout, parse_duration);

@@ -53,7 +53,7 @@ std::string why_unbound(const node::machine::Machine& machine, const WorkerProgr
     return {};
 }
 
-bool is_bound_to_others(const node::machine::Slice& slice, const node::machine::CpuMask& allowed) {
+bool is_bound_to_others(const node::machine::NodeSlice& slice, const node::machine::CpuMask& allowed) {
     if (slice.bind == Binding::none || !slice.of_this_machine) return false;
     return std::any_of(slice.cores.begin(), slice.cores.end(), [&](const std::vector<int>& core) {
         return std::any_of(core.begin(), core.end(), [&](int pu) { return !allowed.contains(pu); });
@@ -73,7 +73,7 @@ WorkerResources worker_resources(node::machine::Machine machine, std::int64_t fr
 
     WorkerResources found;
     const auto disk = node::machine::binding_bound(machine.bounds, BoundKind::disk);
-    node::machine::Slice& slice = found.slice;
+    node::machine::NodeSlice& slice = found.slice;
     slice = node::machine::divide(machine, disk ? disk->amount : free_disk_mb, 1).front();
     if (slice.bind != Binding::none) slice.bind = options.bind.value_or(Binding::core);
     found.offers = {static_cast<std::int64_t>(slice.cores.size()), slice.memory_mb, slice.disk_mb,

@@ -13,7 +13,7 @@
 namespace wq::programs::worker {
 
 struct WorkerResources {
-    node::machine::Slice slice;
+    node::machine::NodeSlice slice;
     engine::model::Resources offers;
     node::machine::Machine machine;  // as offered, with all its limits
     std::string unbound;             // why tasks are not bound; empty: they are bound

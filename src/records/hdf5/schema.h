@@ -17,16 +17,16 @@ namespace wq::records::hdf5 {
 
 // At most N bytes of UTF-8, padded with NULs; longer text is cut between characters.
 template <std::size_t N>
-struct Text {
+struct FixedText {
     char bytes[N] = {};
 
-    Text() = default;
-    Text(std::string_view text) {  // NOLINT: implicit by design, rows are filled from strings
+    FixedText() = default;
+    FixedText(std::string_view text) {  // NOLINT: implicit by design, rows are filled from strings
         std::size_t n = std::min(text.size(), N);
         while (n < text.size() && n > 0 && (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80) --n;
         std::memcpy(bytes, text.data(), n);
     }
-    Text(const std::string& text) : Text(std::string_view(text)) {}  // NOLINT
+    FixedText(const std::string& text) : FixedText(std::string_view(text)) {}  // NOLINT
     std::string_view view() const {
         return {bytes, static_cast<std::size_t>(std::find(bytes, bytes + N, '\0') - bytes)};
     }
@@ -131,9 +131,9 @@ struct Schema {
     X(std::int64_t, joined, "us", "joined, since 1970")                                    \
     X(std::int64_t, left, "us", "left, since 1970; 0: still connected")                    \
     X(std::uint64_t, tasks_done, "tasks", "attempts that ended there; set when it leaves") \
-    X(Text<64>, host, "1", "name of its host")                                             \
-    X(Text<64>, address, "1", "address of its connection")                                 \
-    X(Text<64>, why_left, "1", "why it left")
+    X(FixedText<64>, host, "1", "name of its host")                                        \
+    X(FixedText<64>, address, "1", "address of its connection")                            \
+    X(FixedText<64>, why_left, "1", "why it left")
 
 #define WQ_CATEGORY_COLUMNS(X)                                                                    \
     X(std::uint32_t, category, "1", "id of the category")                                         \
@@ -147,8 +147,8 @@ struct Schema {
     X(std::int64_t, first_memory, "MB", "size of a first attempt; -1: not set, -2: whole worker") \
     X(std::int64_t, first_disk, "MB", "size of a first attempt; -1: not set, -2: whole worker")   \
     X(double, first_gpus, "GPUs", "size of a first attempt; -1: not set, -2: whole worker")       \
-    X(Text<16>, mode, "1", "how first attempts are sized")                                        \
-    X(Text<64>, name, "1", "name of the category")                                                \
+    X(FixedText<16>, mode, "1", "how first attempts are sized")                                   \
+    X(FixedText<64>, name, "1", "name of the category")                                           \
     X(double, min_cores, "cores", "least computed size; -1: not set")                             \
     X(std::int64_t, min_memory, "MB", "least computed size; -1: not set")                         \
     X(std::int64_t, min_disk, "MB", "least computed size; -1: not set")                           \
@@ -163,7 +163,7 @@ struct Schema {
     X(Direction, direction, "1", "input: to the worker, output: from it") \
     X(Flag, cached, "1", "the worker caches it or had it cached")         \
     X(std::uint16_t, reserved, "1", "0")                                  \
-    X(Text<96>, name, "1", "name of the file at the worker, cut to 96 bytes")
+    X(FixedText<96>, name, "1", "name of the file at the worker, cut to 96 bytes")
 
 #define WQ_SLICE_COLUMNS(X)                                                          \
     X(std::int64_t, taken, "us", "by the clock of its host, since 1970")             \
@@ -175,7 +175,7 @@ struct Schema {
     X(std::uint64_t, end, "1", "one past its last record; 0: it is a whole work")    \
     X(std::uint32_t, rank, "1", "who committed it")                                  \
     X(std::uint32_t, failed, "1", "1: committed, but its work was in vain")          \
-    X(Text<64>, work, "1", "name of the work, cut to 64 bytes")
+    X(FixedText<64>, work, "1", "name of the work, cut to 64 bytes")
 
 #define WQ_SLICE_QUEUE_COLUMNS(X)                                                    \
     X(std::int64_t, timestamp, "us", "when the row was taken, since 1970")           \

@@ -124,13 +124,13 @@ Result<RunDirectory> RunDirectory::take(const std::string& path, Use use) {
     return RunDirectory(path, std::move(lock), has_journal);
 }
 
-Result<ListCopy> ListCopy::begin(const std::string& run_directory) {
+Result<RunListCopy> RunListCopy::begin(const std::string& run_directory) {
     auto file = AppendFile::open(run_directory + "/list.part", 0);
     if (!file) return file.error();
-    return ListCopy(std::move(*file));
+    return RunListCopy(std::move(*file));
 }
 
-Status ListCopy::finish() {
+Status RunListCopy::finish() {
     const std::string& part = file_.path();
     return file_.rename(part.substr(0, part.size() - std::string_view(".part").size()));
 }

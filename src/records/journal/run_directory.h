@@ -45,14 +45,14 @@ class RunDirectory {
 
 // Copies the task list while it is read: to `list.part`, then `list`. An earlier copy stays until finish(),
 // since a resumed run may read that copy.
-class ListCopy {
+class RunListCopy {
   public:
-    static Result<ListCopy> begin(const std::string& run_directory);
+    static Result<RunListCopy> begin(const std::string& run_directory);
     Status append(std::string_view bytes) { return file_.append(bytes); }
     Status finish();
 
   private:
-    explicit ListCopy(AppendFile file) : file_(std::move(file)) {}
+    explicit RunListCopy(AppendFile file) : file_(std::move(file)) {}
     AppendFile file_;
 };
 

@@ -97,7 +97,7 @@ std::string in_one_line(const std::string& json) {
     return line + '\n';
 }
 
-std::string folders_of(const Summary& summary) {
+std::string folders_of(const TaskSummary& summary) {
     if (summary.of_task.empty() || summary.of_task == summary.of_all) return summary.of_all;
     return summary.of_task + (summary.of_all.empty() ? "" : " and " + summary.of_all);
 }
@@ -105,7 +105,7 @@ std::string folders_of(const Summary& summary) {
 }  // namespace
 
 struct SummaryWriter::Job {
-    Summary summary;
+    TaskSummary summary;
     std::promise<void> written;
 
     std::uint64_t bytes() const {
@@ -118,7 +118,7 @@ struct SummaryWriter::Shared {
     Shared(SummaryLimits with, SummaryCalls whom) : limits(with), calls(std::move(whom)) {}
 
     void write(Job& job);
-    void write_files(const Summary& summary);
+    void write_files(const TaskSummary& summary);
     void report_trouble(const std::string& folder, const std::string& trouble);
     void ended(const Job& job);
     // Returns whether something was written in that time, or nothing is left to write.
@@ -159,7 +159,7 @@ void SummaryWriter::Shared::write(Job& job) {
     job.written.set_value();
 }
 
-void SummaryWriter::Shared::write_files(const Summary& summary) {
+void SummaryWriter::Shared::write_files(const TaskSummary& summary) {
     const std::string json =
         journal::resource_summary(summary.record, {summary.category, summary.command, summary.host});
     const std::string series = journal::resource_series(summary.record);
@@ -225,7 +225,7 @@ void SummaryWriter::run(const std::shared_ptr<Shared>& shared) {
 SummaryWriter::SummaryWriter(SummaryLimits limits, SummaryCalls calls)
     : shared_(std::make_shared<Shared>(limits, std::move(calls))) {}
 
-std::shared_future<void> SummaryWriter::queue_summary(Summary summary) {
+std::shared_future<void> SummaryWriter::queue_summary(TaskSummary summary) {
     Job job{std::move(summary), {}};
     std::shared_future<void> written = job.written.get_future().share();
     if (!thread_.joinable()) try {

@@ -24,7 +24,7 @@ int append_summary(const std::string& path, const std::string& line);
 
 // Writes reports on tasks to files, on a separate thread, because a folder may be slow or hang for hours.
 // Only tasks with a report wait for it.
-struct Summary {
+struct TaskSummary {
     std::int64_t id = 0;  // the program's id
     journal::TaskRecord record;
     std::string category;
@@ -55,7 +55,7 @@ class SummaryWriter {
     // ---- the manager's thread ----
 
     // Ready once the report is written or has failed.
-    std::shared_future<void> queue_summary(Summary summary);
+    std::shared_future<void> queue_summary(TaskSummary summary);
     std::uint64_t backlog_bytes() const;
     // Readable when the backlog has exceeded the maximum and is now at most half of it; until settle().
     int descriptor() const;

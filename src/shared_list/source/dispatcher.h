@@ -71,7 +71,7 @@ struct RunLine {
 struct Forget {  // the seat left: its lines shall not run elsewhere
     std::uint64_t ticket = 0;
 };
-using Order = std::variant<RunEnvironment, RunLine, Forget>;
+using DispatchOrder = std::variant<RunEnvironment, RunLine, Forget>;
 
 struct DispatcherOptions {
     store::ListPlace place;          // of the first list
@@ -90,7 +90,7 @@ struct DispatcherOptions {
 };
 
 struct Turn {
-    std::vector<Order> orders;
+    std::vector<DispatchOrder> orders;
     Instant next;       // of the next turn, if nothing happens before
     bool over = false;  // nothing is left to do
     // The list cannot be used, and it is in vain to try again; the orders hold all the same.

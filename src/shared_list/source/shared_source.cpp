@@ -53,7 +53,7 @@ std::optional<Instant> SharedSource::wakeup() const {
 Status SharedSource::read(manager::Manager& manager, engine::model::Now now) {
     print_lines();
     thread_->finish();
-    for (const Order& order : std::exchange(orders_, {})) carry_out(order, manager, now);
+    for (const DispatchOrder& order : std::exchange(orders_, {})) carry_out(order, manager, now);
     if (lapses_ && now.instant >= *lapses_) end_lapsed(manager, now);
     const bool stopping = manager.reactor().stopping();
     if (const auto problem = std::exchange(problem_, std::nullopt)) {
@@ -86,7 +86,7 @@ void SharedSource::end_turn(Turn turn) {
     if (turn.problem) problem_ = turn.problem;
 }
 
-void SharedSource::carry_out(const Order& order, manager::Manager& manager, engine::model::Now now) {
+void SharedSource::carry_out(const DispatchOrder& order, manager::Manager& manager, engine::model::Now now) {
     if (const auto* environment = std::get_if<RunEnvironment>(&order)) {
         environment_[environment->seat] = ++positions_;
         manager.add_environment_line(positions_, environment->text, {environment->seat.value()});

@@ -103,7 +103,7 @@ class SharedSource final : public manager::run::Source {
     };
     void begin_turn(bool gives);
     void end_turn(Turn turn);
-    void carry_out(const Order& order, manager::Manager& manager, engine::model::Now now);
+    void carry_out(const DispatchOrder& order, manager::Manager& manager, engine::model::Now now);
     void begin(const RunLine& line, manager::Manager& manager, engine::model::Now now);
     void forget(std::uint64_t ticket, manager::Manager& manager, engine::model::Now now);
 
@@ -120,7 +120,7 @@ class SharedSource final : public manager::run::Source {
     std::shared_ptr<SeatBeats> beats_ = std::make_shared<SeatBeats>();
     std::shared_ptr<Dispatcher> dispatcher_;
     std::vector<Event> events_;
-    std::vector<Order> orders_;
+    std::vector<DispatchOrder> orders_;
     std::unordered_map<TaskId, std::uint64_t> tickets_;
     std::map<std::uint64_t, Ticket> running_;        // by ticket
     std::optional<Instant> lapses_;                  // no seat that runs a line lapses before

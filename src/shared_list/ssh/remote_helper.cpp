@@ -239,18 +239,18 @@ RemoteHelper::~RemoteHelper() {
 }
 
 Result<std::unique_ptr<RemoteHelper>> RemoteHelper::start(const Master& master, const store::Say& say,
-                                                          Opening opening) {
+                                                          OpenMode mode) {
     auto process = SshProcess::start(ssh_words(master));
     if (!process) return process.error();
     std::unique_ptr<RemoteHelper> helper(new RemoteHelper(master, say, std::move(*process)));
-    if (const Status sent = helper->send_helper(opening); !sent) return sent.error();
+    if (const Status sent = helper->send_helper(mode); !sent) return sent.error();
     return helper;
 }
 
-Status RemoteHelper::send_helper(Opening opening) {
+Status RemoteHelper::send_helper(OpenMode mode) {
     const auto lines = 1 + std::count(master_.list.begin(), master_.list.end(), '\n');
     outgoing_ = std::string(master_helper) + mark_ + " " + std::to_string(lines) +
-                (opening == Opening::to_read ? " read\n" : " write\n") + master_.list + "\n";
+                (mode == OpenMode::to_read ? " read\n" : " write\n") + master_.list + "\n";
     auto words = answer();
     if (!words) return words.error();
     return *words == "ready" ? success() : Status(lost());

@@ -58,7 +58,7 @@ class SshProcess {
     Descriptor errors_;
 };
 
-enum class Opening : std::uint8_t { to_write, to_read };
+enum class OpenMode : std::uint8_t { to_write, to_read };
 
 struct Master {
     std::vector<std::string> ssh;                 // the command, with options
@@ -77,7 +77,7 @@ class RemoteHelper {
   public:
     // Connects, and opens the list there. Errors: with the remedy.
     static Result<std::unique_ptr<RemoteHelper>> start(const Master& master, const store::Say& say,
-                                                       Opening opening = Opening::to_write);
+                                                       OpenMode mode = OpenMode::to_write);
     ~RemoteHelper();
 
     // Sends a request, and returns the words of its answer. Says what it waits for. Error unreachable: the
@@ -95,7 +95,7 @@ class RemoteHelper {
 
   private:
     RemoteHelper(const Master& master, const store::Say& say, SshProcess process);
-    Status send_helper(Opening opening);
+    Status send_helper(OpenMode mode);
     Result<std::string> answer(const Meanwhile& meanwhile = {});
     void wait_on(const Meanwhile& meanwhile);
     Result<std::string> whole_line();

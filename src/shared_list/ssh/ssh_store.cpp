@@ -239,10 +239,10 @@ SshStore::SshStore(std::string host, std::string file, std::function<void(const 
     waiting_.signs = [this] { return signs_while_waiting(given_); };
 }
 
-Status SshStore::open_as(Opening opening) {
-    opening_ = opening;
+Status SshStore::open_as(OpenMode mode) {
+    mode_ = mode;
     helper_.reset();
-    auto helper = RemoteHelper::start(master_, say_, opening);
+    auto helper = RemoteHelper::start(master_, say_, mode);
     if (!helper) return helper.error();
     helper_ = std::move(*helper);
     // The new helper knows no signs, and may wait for the lock at once.
@@ -253,7 +253,7 @@ Status SshStore::open_as(Opening opening) {
 
 Result<std::string> SshStore::ask(const std::string& request) {
     if (!helper_ || !helper_->is_usable())
-        if (const Status opened = open_as(opening_); !opened) return opened.error();
+        if (const Status opened = open_as(mode_); !opened) return opened.error();
     return helper_->ask(request, waiting_);
 }
 

@@ -59,8 +59,8 @@ class SshStore final : public store::ListStore {
     SshStore& operator=(const SshStore&) = delete;
 
     std::string name() const override { return master_.host + ":" + master_.list; }
-    Status open() override { return open_as(Opening::to_write); }
-    Status open_to_read() override { return open_as(Opening::to_read); }
+    Status open() override { return open_as(OpenMode::to_write); }
+    Status open_to_read() override { return open_as(OpenMode::to_read); }
     Result<store::Answer> read() override;
     Result<store::Answer> exchange(const store::Request& request) override;
     Result<std::string> previous_log() override;
@@ -74,7 +74,7 @@ class SshStore final : public store::ListStore {
     Result<std::unique_ptr<Held>> hold() override;
 
   private:
-    Status open_as(Opening opening);
+    Status open_as(OpenMode mode);
     Result<std::string> ask(const std::string& request);
     Result<store::Answer> exchange_once(const store::Request& request, SendFile file);
     Result<store::Answer> received(const AnswerHead& head);
@@ -87,7 +87,7 @@ class SshStore final : public store::ListStore {
     std::map<text::WorkerId, Duration> given_;  // signs, with their leases
     Meanwhile waiting_;                         // of given_
     Instant signs_given_{};                     // all of them
-    Opening opening_ = Opening::to_write;
+    OpenMode mode_ = OpenMode::to_write;
     std::unique_ptr<RemoteHelper> helper_;  // null: not connected
     bool log_is_torn_ = false;              // what was seen last of the log has no line end
 };

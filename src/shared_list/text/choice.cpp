@@ -66,7 +66,7 @@ bool is_passed(const MarkedLine& line, const Blockers& above) {
 // How the try that runs ends with the choice.
 TryEnd end_of(const MarkedLine& line, std::span<const End> ends) {
     if (line.kind != LineKind::running || ends.empty()) return TryEnd::running;
-    const Try& attempt = line.tries.back();
+    const LineTry& attempt = line.tries.back();
     const auto end = std::ranges::find_if(ends, [&](const End& one) {
         return one.worker == attempt.worker && one.begun == attempt.begun && one.command == line.command;
     });
@@ -76,7 +76,7 @@ TryEnd end_of(const MarkedLine& line, std::span<const End> ends) {
 }  // namespace
 
 bool has_tried(const MarkedLine& line, WorkerId worker) {
-    return std::ranges::any_of(line.tries, [&](const Try& attempt) {
+    return std::ranges::any_of(line.tries, [&](const LineTry& attempt) {
         return attempt.worker == worker && attempt.end != TryEnd::lost;
     });
 }
@@ -151,8 +151,8 @@ std::uint64_t first_misaddressed(const Document& list) {
     return 0;
 }
 
-std::map<std::uint64_t, Block> blocked_lines(const Document& list) {
-    std::map<std::uint64_t, Block> blocked;
+std::map<std::uint64_t, BlockedBy> blocked_lines(const Document& list) {
+    std::map<std::uint64_t, BlockedBy> blocked;
     Blockers above;
     for (const std::uint64_t number : list.live_lines()) {
         const MarkedLine& line = list.line(number);

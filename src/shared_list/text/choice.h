@@ -61,10 +61,10 @@ std::uint64_t first_misaddressed(const Document& list);
 inline constexpr const char* misaddressed_text = "a '#@' needs the number of a worker, such as #@2";
 
 // Open lines that their groups block, each with the first line that does, and in which group ("": a barrier).
-struct Block {
+struct BlockedBy {
     std::uint64_t by = 0;
     std::string group;
 };
-std::map<std::uint64_t, Block> blocked_lines(const Document& list);
+std::map<std::uint64_t, BlockedBy> blocked_lines(const Document& list);
 
 }  // namespace wq::shared_list::text

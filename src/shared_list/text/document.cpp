@@ -19,7 +19,7 @@ bool runs_as(const MarkedLine& line, WorkerId worker, std::string_view begun) {
 }
 
 bool was_lost(const MarkedLine& line, WorkerId worker, std::string_view begun) {
-    return std::ranges::any_of(line.tries, [&](const Try& one) {
+    return std::ranges::any_of(line.tries, [&](const LineTry& one) {
         return one.worker == worker && one.begun == begun && one.end == TryEnd::lost;
     });
 }

@@ -33,7 +33,8 @@ std::string table(const std::vector<Cells>& rows) {
 }
 
 bool has_failed(const MarkedLine& line) {
-    return std::ranges::any_of(line.tries, [](const Try& attempt) { return attempt.end == TryEnd::error; });
+    return std::ranges::any_of(line.tries,
+                               [](const LineTry& attempt) { return attempt.end == TryEnd::error; });
 }
 
 std::string workers_of(const MarkedLine& line) {
@@ -45,7 +46,7 @@ std::string workers_of(const MarkedLine& line) {
 
 // What an open line waits for.
 std::string wait_of(std::uint64_t number, const MarkedLine& line,
-                    const std::map<std::uint64_t, Block>& blocks) {
+                    const std::map<std::uint64_t, BlockedBy>& blocks) {
     if (const auto block = blocks.find(number); block != blocks.end()) {
         const std::string by = "line " + std::to_string(block->second.by);
         return block->second.group.empty() ? by + " (barrier)" : by + " (group " + block->second.group + ")";
@@ -53,16 +54,16 @@ std::string wait_of(std::uint64_t number, const MarkedLine& line,
     return line.workers.empty() ? "a worker" : workers_of(line);
 }
 
-Cells row_of(std::uint64_t number, const MarkedLine& line, const std::map<std::uint64_t, Block>& blocks) {
+Cells row_of(std::uint64_t number, const MarkedLine& line, const std::map<std::uint64_t, BlockedBy>& blocks) {
     const std::string at = std::to_string(number);
     if (line.kind == LineKind::running) {
-        const Try& attempt = line.tries.back();
+        const LineTry& attempt = line.tries.back();
         return {at, "running", "on worker " + std::to_string(attempt.worker) + " since " + attempt.begun,
                 line.command};
     }
     if (has_failed(line)) {
         std::string tried;
-        for (const Try& attempt : line.tries)
+        for (const LineTry& attempt : line.tries)
             tried += (tried.empty() ? "" : ", ") + std::string("worker ") + std::to_string(attempt.worker) +
                      (attempt.end == TryEnd::error ? " (exit " + std::to_string(attempt.exit_code) + ")"
                                                    : " (lost)");
@@ -108,7 +109,7 @@ std::string status_table(const Document& list, const std::string& name, const st
     std::string text = name + ": " + std::to_string(counts.done) + " done, " +
                        std::to_string(counts.running) + " running, " + std::to_string(counts.failed) +
                        " failed, " + std::to_string(counts.waiting) + " waiting\n";
-    const std::map<std::uint64_t, Block> blocks = blocked_lines(list);
+    const std::map<std::uint64_t, BlockedBy> blocks = blocked_lines(list);
     std::vector<Cells> rows{{"LINE", "STATE", "WHERE OR WHY", "COMMAND"}};
     std::uint64_t waiting = 0;
     for (const std::uint64_t number : list.live_lines()) {

@@ -31,7 +31,7 @@ std::string_view take_stamp(std::string_view& rest) {
 }
 
 // "ok", "error3", "lost"
-bool take_end(std::string_view& rest, Try& attempt) {
+bool take_end(std::string_view& rest, LineTry& attempt) {
     if (take_text(rest, "ok")) {
         attempt.end = TryEnd::ok;
     } else if (take_text(rest, "lost")) {
@@ -46,7 +46,7 @@ bool take_end(std::string_view& rest, Try& attempt) {
 }
 
 // "# worker 3 # (07-28 15:52:33 ..."
-std::optional<Try> take_begin(std::string_view& rest) {
+std::optional<LineTry> take_begin(std::string_view& rest) {
     std::string_view text = rest;
     if (!take_text(text, beginning)) return std::nullopt;
     const auto worker = take_number<WorkerId>(text);
@@ -54,14 +54,14 @@ std::optional<Try> take_begin(std::string_view& rest) {
     const std::string_view stamp = take_stamp(text);
     if (stamp.empty() || !take_text(text, " ...")) return std::nullopt;
     rest = text;
-    Try attempt;
+    LineTry attempt;
     attempt.worker = *worker;
     attempt.begun = stamp;
     return attempt;
 }
 
 // Looks for "07-28 15:52:36) #ok" in `text`, the rest of a line up to its next try.
-void find_end(std::string_view text, Try& attempt) {
+void find_end(std::string_view text, LineTry& attempt) {
     for (std::size_t close = text.find(") #"); close != std::string_view::npos;
          close = text.find(") #", close + 1)) {
         if (close < stamp_form.size() || !is_stamp(text.substr(close - stamp_form.size(), stamp_form.size())))

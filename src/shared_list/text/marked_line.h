@@ -30,13 +30,13 @@ inline constexpr WorkerId no_worker = 0xFFFFFFFF;  // of a `#@` without a number
 enum class TryEnd : std::uint8_t { running, ok, error, lost };
 
 // One attempt of a worker at the line.
-struct Try {
+struct LineTry {
     WorkerId worker = 0;
     std::string begun;  // "MM-DD HH:MM:SS"
     std::string ended;  // the same, perhaps after "line+2 "; empty: it runs
     TryEnd end = TryEnd::running;
     int exit_code = 0;  // of TryEnd::error
-    bool operator==(const Try&) const = default;
+    bool operator==(const LineTry&) const = default;
 };
 
 enum class LineKind : std::uint8_t {
@@ -55,7 +55,7 @@ struct MarkedLine {
     std::string command;            // what a shell runs: no marks, no leading `#`, with tags
     std::vector<WorkerId> workers;  // `#@K`; empty: any
     std::vector<engine::tasklist::GroupMembership> groups;  // as written; name "": `#:`; without a bare `#+`
-    std::vector<Try> tries;                                 // in the order of their marks
+    std::vector<LineTry> tries;                             // in the order of their marks
 };
 
 // Tags are looked for in the shell's comment of a line only: `echo '#:a'` has none. A tag ends at the next
@@ -95,8 +95,8 @@ struct WorkerMark {
 std::optional<WorkerMark> worker_of(std::string_view text);  // of `# worker K: NAME (STAMP)`
 
 struct Trail {
-    std::string_view before;  // the line without it and the blanks before it
-    std::vector<Try> tries;   // empty: there is none
+    std::string_view before;     // the line without it and the blanks before it
+    std::vector<LineTry> tries;  // empty: there is none
 };
 
 // Text that somebody has written behind or into a trail is skipped.

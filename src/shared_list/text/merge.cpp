@@ -48,7 +48,7 @@ void Balance::remember_tries(const Document& known) {
         if (line.tries.empty()) continue;
         using Need = KnownLine::Need;
         lines_.push_back({line.command, line.kind == LineKind::done ? Need::unknown : Need::yes});
-        for (const Try& attempt : line.tries)
+        for (const LineTry& attempt : line.tries)
             tries_[key_of(attempt.worker, attempt.begun, line.command)].lines.push_back(lines_.size() - 1);
     }
 }
@@ -107,7 +107,7 @@ class Marks {
             const MarkedLine& line = list.line(number);
             add(what_stands(line));
             lines_ += what_stands(line) + "\n";
-            for (const Try& attempt : line.tries) add_try(line.command, attempt);
+            for (const LineTry& attempt : line.tries) add_try(line.command, attempt);
         }
     }
 
@@ -139,7 +139,7 @@ class Marks {
         return ended.size() > 14 ? ended.substr(ended.size() - 14) : ended;
     }
     void add(std::string_view text) { marks_.insert(std::string(text)); }
-    void add_try(std::string_view command, const Try& attempt) {
+    void add_try(std::string_view command, const LineTry& attempt) {
         const std::string key = begun_key(attempt.worker, attempt.begun, searched_text(command));
         marks_.insert(key);
         if (attempt.end != TryEnd::running) marks_.insert(key + "\t" + std::string(stamp_of(attempt.ended)));

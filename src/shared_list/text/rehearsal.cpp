@@ -201,7 +201,7 @@ class Rehearser {
         for (const std::uint64_t number : live) {
             const MarkedLine& line = list.line(number);
             if (line.kind != LineKind::running) continue;
-            const Try& last = line.tries.back();
+            const LineTry& last = line.tries.back();
             list.apply(End{number, last.worker, last.begun, stamp, TryEnd::ok, 0, line.command});
         }
         return list;
@@ -284,7 +284,7 @@ class Rehearser {
     ReadyLines ready_;
     WorkerId workers_;
     std::vector<WorkerTurn> places_;
-    std::map<std::uint64_t, Block> blocked_;
+    std::map<std::uint64_t, BlockedBy> blocked_;
     std::vector<Take> running_;
     Rehearsal result_;
 };

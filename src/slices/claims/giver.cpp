@@ -42,7 +42,7 @@ void Giver::take(const Address& from, const Hello& hello, Instant now) {
 }
 
 void Giver::take(const Address& from, const Leaving&, Instant now) {
-    remove(from, Parting::left, now);
+    remove(from, TakerEnd::left, now);
 }
 
 void Giver::take(const Address& from, const Committed& committed, Instant) {
@@ -67,7 +67,7 @@ void Giver::take(const Address& from, const Question& question, Instant now) {
     asked(from, question);
 }
 
-void Giver::answer(const Address& taker, Answer answer) {
+void Giver::answer(const Address& taker, GiverAnswer answer) {
     const auto known = takers_.find(taker);
     if (known == takers_.end()) return;
     --known->second.unanswered;
@@ -86,17 +86,17 @@ void Giver::lose(const Address& taker, Instant now) {
     const bool is_rank = !known.is_worker;
     if (!sent_end_) on_loss(known.rank, known.is_worker);
     lost_ranks_ += is_rank;
-    remove(taker, Parting::lost, now);
+    remove(taker, TakerEnd::lost, now);
     if (!sent_end_ || !is_rank) return;
     for (const auto& [other, its] : takers_) other.send(Ended{true});
 }
 
-void Giver::remove(const Address& taker, Parting parting, Instant now) {
+void Giver::remove(const Address& taker, TakerEnd how, Instant now) {
     ranks_[takers_.at(taker).rank].is_here = false;
     takers_.erase(taker);
     unreported_.erase(taker);
     gone(taker);
-    nodes_.leave(taker, parting, now);
+    nodes_.leave(taker, how, now);
 }
 
 void Giver::ask_all() {

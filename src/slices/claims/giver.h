@@ -41,7 +41,7 @@ struct GiverReport {
 class Giver {
   public:
     // As Nodes. `ranks`: the numbers of workers begin there.
-    Giver(plan::Ledger ledger, std::uint64_t epoch, std::uint32_t ranks = 1)
+    Giver(plan::PassLedger ledger, std::uint64_t epoch, std::uint32_t ranks = 1)
         : nodes_(std::move(ledger), epoch), next_rank_(ranks) {}
 
     void on(net::frames::Transport& line, const net::frames::Arrival& arrival, Instant now);
@@ -50,7 +50,7 @@ class Giver {
     // Called for what takers ask, and when one that may have asked has gone.
     std::function<void(const Address&, Question)> asked = [](const Address&, const Question&) {};
     std::function<void(const Address&)> gone = [](const Address&) {};
-    void answer(const Address& taker, Answer answer);
+    void answer(const Address& taker, GiverAnswer answer);
     // Called when one was lost, before the end.
     std::function<void(std::uint32_t rank, bool is_worker)> on_loss = [](std::uint32_t, bool) {};
     void tick(Instant now);
@@ -62,7 +62,7 @@ class Giver {
     // All who live have reported what they had committed when ask_all() was called last.
     bool all_reported() const { return unreported_.empty(); }
 
-    const plan::Ledger& ledger() const { return nodes_.ledger(); }
+    const plan::PassLedger& ledger() const { return nodes_.ledger(); }
     const IntervalSet& failed() const { return failed_; }  // of what is committed
     bool ended() const { return ledger().committed().count() == ledger().positions(); }
     std::uint64_t takers() const { return takers_.size(); }
@@ -95,7 +95,7 @@ class Giver {
 
     void refuse(const Address& from, Instant now);  // it sent what takers do not send
     void lose(const Address& taker, Instant now);
-    void remove(const Address& taker, Parting parting, Instant now);
+    void remove(const Address& taker, TakerEnd how, Instant now);
     void send_end();
 
     Nodes nodes_;

@@ -151,7 +151,7 @@ GiverLine::GiverLine(GiverLineOptions giver, ranks::tickets::TicketPool& pool, T
     thread_ = quiet_thread([this] { run(); });
 }
 
-void GiverLine::answer(const Address& taker, Answer answer) {
+void GiverLine::answer(const Address& taker, GiverAnswer answer) {
     const std::lock_guard lock(mutex_);
     answers_.emplace_back(taker, std::move(answer));
     wake_.set();

@@ -72,7 +72,7 @@ class Service {
 
 struct GiverLineOptions {
     std::unique_ptr<net::frames::TcpListener> others;  // null: there are none
-    plan::Ledger ledger;
+    plan::PassLedger ledger;
     std::uint64_t epoch = 1;  // as of Giver
     std::uint32_t ranks = 1;
     // Receives each commit that counts, if its taker tells times; on the line's thread, as Service.
@@ -104,7 +104,7 @@ class GiverLine {
     // a lost one's are missed after `silence` (feed_limits()).
     IntervalSet committed_by_all();
     // On any thread. Nothing happens if the taker has gone.
-    void answer(const Address& taker, Answer answer);
+    void answer(const Address& taker, GiverAnswer answer);
 
   private:
     static constexpr net::frames::PeerId giver_id{0};
@@ -126,7 +126,7 @@ class GiverLine {
     Taker taker_;
     mutable std::mutex mutex_;  // of giver_ and answers_
     Giver giver_;
-    std::vector<std::pair<Address, Answer>> answers_;
+    std::vector<std::pair<Address, GiverAnswer>> answers_;
     std::vector<std::string> unprinted_;  // the thread's
     std::uint64_t asked_ = 0;             // how often somebody called committed_by_all(),
     std::uint64_t asking_ = 0;            // which call's answers are awaited,

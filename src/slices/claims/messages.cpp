@@ -84,7 +84,7 @@ void fields(Refused& refused, V& visit) {
     visit(refused.why);
 }
 template <class V>
-void fields(Answer& answer, V& visit) {
+void fields(GiverAnswer& answer, V& visit) {
     visit(answer.number, answer.what);
 }
 
@@ -95,7 +95,7 @@ std::string encode(const Message& message) {
 }
 
 bool is_answer(std::string_view bytes) {
-    return !bytes.empty() && static_cast<unsigned char>(bytes.front()) == Message(Answer{}).index();
+    return !bytes.empty() && static_cast<unsigned char>(bytes.front()) == Message(GiverAnswer{}).index();
 }
 
 std::optional<Message> decode(std::string_view bytes) {

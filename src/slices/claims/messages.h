@@ -59,7 +59,7 @@ struct CommitsReported {  // answers ReportCommits
     std::uint32_t round = 0;
 };
 
-struct Question {  // its consumer asks the giver's process for something else, and waits for Answer
+struct Question {  // its consumer asks the giver's process for something else, and waits for GiverAnswer
     std::uint64_t number = 0;
     std::string what;
 };
@@ -99,14 +99,14 @@ struct ReportCommits {  // of everybody: its commits until now, then CommitsRepo
 struct Refused {  // answers Hello
     std::string why;
 };
-struct Answer {
+struct GiverAnswer {
     std::uint64_t number = 0;
     std::string what;
 };
 
 using Message = std::variant<Hello, Refill, RefillDone, Committed, Leaving, CensusReply, Welcome, Granted,
                              NodeRefilled, Ended, Census, ReportCommits, CommitsReported, CounterRange,
-                             SealReply, SealOpened, SealClosed, Question, Answer, Refused, NoneLeft>;
+                             SealReply, SealOpened, SealClosed, Question, GiverAnswer, Refused, NoneLeft>;
 
 std::string encode(const Message& message);
 bool is_answer(std::string_view bytes);  // or garbage that begins like one

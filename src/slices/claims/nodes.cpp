@@ -35,7 +35,7 @@ void Nodes::join(const Address& taker, const Hello& hello, Welcome welcome, Inst
     taker.send(sealed);
 }
 
-void Nodes::leave(const Address& taker, Parting parting, Instant now) {
+void Nodes::leave(const Address& taker, TakerEnd how, Instant now) {
     const auto at = homes_.at(taker);
     const bool drew = drawers_.erase(taker) > 0;
     homes_.erase(taker);
@@ -50,8 +50,8 @@ void Nodes::leave(const Address& taker, Parting parting, Instant now) {
         begin_recount(node);
     }
     if (drew) {
-        seal_.leave(taker, parting);
-        if (parting == Parting::lost && seal_.is_open()) close_seal();
+        seal_.leave(taker, how);
+        if (how == TakerEnd::lost && seal_.is_open()) close_seal();
     }
     settle_seal();
     give_to_all(now);

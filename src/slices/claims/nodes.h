@@ -70,7 +70,7 @@ struct Address {
     void send(const Message& message) const { line->send(peer, encode(message)); }
 };
 
-enum class Parting : std::uint8_t { left, lost };  // of a taker
+enum class TakerEnd : std::uint8_t { left, lost };  // how it left
 
 // The giver's side of what is sealed: a long range of positions that takers draw by themselves, through the
 // counter in rank 0's memory (ranks/tickets/sealed_batch.h), and tell afterwards.
@@ -78,7 +78,7 @@ enum class Parting : std::uint8_t { left, lost };  // of a taker
 // When a taker is lost, nobody knows what it drew and has not sent. So the seal is closed: the counter tells
 // how far it was drawn, and the living tell what they drew. What nobody tells was lost. The next seal begins
 // when all have answered: so none that lives draws from it by mistake.
-class Seal {
+class CounterSeal {
   public:
     // Null: takers ask for all by message. `batch`: numbers of batches follow it. If the counters served
     // another seal before, a random one, so that none is the same.
@@ -93,7 +93,7 @@ class Seal {
     void serve() { counters_.serve(); }
 
     // If is_none(), and something is to be given. nullopt: the counter fails.
-    std::optional<SealOpened> begin(plan::Ledger& ledger) {
+    std::optional<SealOpened> begin(plan::PassLedger& ledger) {
         if (!counter_.set(BatchId(batch_ + 1))) return std::nullopt;
         positions_ = *ledger.seal(ranks::tickets::BatchCounter::most_tickets);
         state_ = State::open;
@@ -112,7 +112,7 @@ class Seal {
     }
 
     // If is_open(). What nobody can have drawn is to be given by message.
-    void close(plan::Ledger& ledger, const std::set<Address>& drawers) {
+    void close(plan::PassLedger& ledger, const std::set<Address>& drawers) {
         const auto drawn = counter_.end(BatchId(batch_), positions_.size());
         if (drawn && *drawn < positions_.size()) ledger.unseal({positions_.first + *drawn, positions_.end});
         state_ = State::closing;
@@ -122,13 +122,13 @@ class Seal {
     void answer(const Address& from, const SealReply& reply) {
         if (reply.batch == batch_) missing_.erase(from);
     }
-    void leave(const Address& drawer, Parting parting) {
+    void leave(const Address& drawer, TakerEnd how) {
         missing_.erase(drawer);
-        lost_some_ = lost_some_ || parting == Parting::lost;
+        lost_some_ = lost_some_ || how == TakerEnd::lost;
     }
     bool is_reported() const { return state_ == State::closing && missing_.empty(); }
     // If is_reported(). Returns how many were lost, and are to be given again.
-    std::uint64_t end(plan::Ledger& ledger) {
+    std::uint64_t end(plan::PassLedger& ledger) {
         state_ = State::none;
         if (lost_some_) return ledger.lose_sealed();
         ledger.unseal(positions_);  // by an addition that failed
@@ -199,14 +199,14 @@ class Nodes {
   public:
     // `epoch`: so many positions make an epoch; nodes are granted small parts of one, since what is granted
     // is not taken back.
-    Nodes(plan::Ledger ledger, std::uint64_t epoch) : ledger_(std::move(ledger)), epoch_(epoch) {}
+    Nodes(plan::PassLedger ledger, std::uint64_t epoch) : ledger_(std::move(ledger)), epoch_(epoch) {}
 
     // Those who draw may do so from now on, through these.
     void use(ranks::tickets::Counters& counters, CarefulCounters::Say say, std::uint32_t batch, Instant now);
     // Answers with `welcome`, and the batch of its node.
     void join(const Address& taker, const Hello& hello, Welcome welcome, Instant now);
     // If it is lost, it may have drawn what it has not sent. What it had is for others.
-    void leave(const Address& taker, Parting parting, Instant now);
+    void leave(const Address& taker, TakerEnd how, Instant now);
     void take(const Address& from, const Refill&, Instant now);
     void take(const Address& from, const RefillDone& done, Instant now);
     void take(const Address& from, const CounterRange& range, Instant now);
@@ -223,7 +223,7 @@ class Nodes {
     bool may_serve() const { return seal_.may_serve(); }
     void serve() { seal_.serve(); }  // others' additions
 
-    const plan::Ledger& ledger() const { return ledger_; }
+    const plan::PassLedger& ledger() const { return ledger_; }
     bool is_filling() const;        // a grant is under way
     std::uint64_t waiting() const;  // takers
     void nobody_waits();            // any more
@@ -236,8 +236,8 @@ class Nodes {
         bool operator==(const Filler&) const = default;
     };
     struct Node {
-        Node(plan::Ledger::Node number, std::uint32_t batch) : id(number), recount(batch) {}
-        plan::Ledger::Node id;
+        Node(plan::PassLedger::Node number, std::uint32_t batch) : id(number), recount(batch) {}
+        plan::PassLedger::Node id;
         Recount recount;
         std::set<Address> takers;
         std::set<Address> waiting;  // for an answer to Refill
@@ -258,9 +258,9 @@ class Nodes {
     void give_to_all(Instant now);
     void send_if_none_left();
 
-    plan::Ledger ledger_;
+    plan::PassLedger ledger_;
     std::uint64_t epoch_;
-    Seal seal_;
+    CounterSeal seal_;
     Map nodes_;
     std::map<Address, Map::iterator> homes_;
     std::set<Address> drawers_;

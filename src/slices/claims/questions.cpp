@@ -41,7 +41,7 @@ bool Questions::on(const net::frames::Arrival& arrival) {
     if (frame == nullptr || !is_answer(frame->bytes)) return false;
     auto message = decode(frame->bytes);
     if (!message) return false;
-    auto& [question, what] = std::get<Answer>(*message);
+    auto& [question, what] = std::get<GiverAnswer>(*message);
     const std::lock_guard lock(mutex_);
     const auto asked = asked_.find(question);
     if (asked == asked_.end()) return true;

@@ -29,14 +29,14 @@ IntervalSet common(const IntervalSet& one, const IntervalSet& other) {
 
 }  // namespace
 
-Ledger::Ledger(std::uint64_t positions, Delivery delivery, IntervalSet committed)
+PassLedger::PassLedger(std::uint64_t positions, Delivery delivery, IntervalSet committed)
     : positions_(positions), delivery_(delivery), committed_(std::move(committed)) {
     committed_.erase(Interval{positions_, std::numeric_limits<std::uint64_t>::max()});
     open_.insert({0, positions_});
     erase(open_, committed_);
 }
 
-Drawn Ledger::draw(Node node, std::uint64_t most) {
+Drawn PassLedger::draw(Node node, std::uint64_t most) {
     most = std::max<std::uint64_t>(most, 1);
     if (const auto range = open_.take_front(most)) {
         grant(node, *range);
@@ -48,29 +48,29 @@ Drawn Ledger::draw(Node node, std::uint64_t most) {
         copied_.insert(*copy);
         return Grant{*copy};
     }
-    return committed_.count() == positions_ ? Drawn(End{}) : Drawn(Wait{});
+    return committed_.count() == positions_ ? Drawn(PassEnd{}) : Drawn(Wait{});
 }
 
-void Ledger::grant(Node node, const Interval& range) {
+void PassLedger::grant(Node node, const Interval& range) {
     if (delivery_ == Delivery::at_most_once) return committed_.insert(range);
     has_[node].insert(range);
     if (delivery_ == Delivery::at_least_once) single_.insert(range);
 }
 
-std::optional<Interval> Ledger::seal(std::uint64_t most) {
+std::optional<Interval> PassLedger::seal(std::uint64_t most) {
     const auto range = open_.take_front(most);
     if (range) sealed_.insert(*range);
     return range;
 }
 
-void Ledger::drawn(Node node, const IntervalSet& positions) {
+void PassLedger::drawn(Node node, const IntervalSet& positions) {
     if (sealed_.empty()) return;
     const IntervalSet parts = common(sealed_, positions);
     erase(sealed_, parts);
     parts.for_each([&](const Interval& range) { grant(node, range); });
 }
 
-void Ledger::unseal(Interval positions) {
+void PassLedger::unseal(Interval positions) {
     IntervalSet range;
     range.insert(positions);
     range = common(sealed_, range);
@@ -78,7 +78,7 @@ void Ledger::unseal(Interval positions) {
     insert(open_, range);
 }
 
-std::uint64_t Ledger::lose_sealed() {
+std::uint64_t PassLedger::lose_sealed() {
     const IntervalSet lost = std::exchange(sealed_, {});
     const bool again = delivery_ != Delivery::at_most_once;
     insert(again ? open_ : committed_, lost);
@@ -86,7 +86,7 @@ std::uint64_t Ledger::lose_sealed() {
 }
 
 // The highest that the node does not have itself: others come to these last.
-std::optional<Interval> Ledger::copy_for(const IntervalSet& has, std::uint64_t most) const {
+std::optional<Interval> PassLedger::copy_for(const IntervalSet& has, std::uint64_t most) const {
     std::optional<Interval> range = single_.before(positions_);
     for (; range; range = single_.before(range->first)) {
         IntervalSet of_others;
@@ -100,7 +100,7 @@ std::optional<Interval> Ledger::copy_for(const IntervalSet& has, std::uint64_t m
     return std::nullopt;
 }
 
-IntervalSet Ledger::commit(Node node, const IntervalSet& positions) {
+IntervalSet PassLedger::commit(Node node, const IntervalSet& positions) {
     const auto found = has_.find(node);
     if (found == has_.end()) return {};
     IntervalSet counts = common(found->second, positions);
@@ -115,18 +115,18 @@ IntervalSet Ledger::commit(Node node, const IntervalSet& positions) {
     return counts;
 }
 
-void Ledger::take_from(Holders::iterator holder, const IntervalSet& positions) {
+void PassLedger::take_from(Holders::iterator holder, const IntervalSet& positions) {
     erase(holder->second, positions);
     if (holder->second.empty()) has_.erase(holder);
 }
 
-void Ledger::give_back(Node node, Interval positions) {
+void PassLedger::give_back(Node node, Interval positions) {
     IntervalSet kept = outstanding_of(node);
     kept.erase(positions);
     recount(node, kept);
 }
 
-std::uint64_t Ledger::recount(Node node, const IntervalSet& present) {
+std::uint64_t PassLedger::recount(Node node, const IntervalSet& present) {
     const auto found = has_.find(node);
     if (found == has_.end()) return 0;
     IntervalSet lost = found->second;
@@ -141,13 +141,13 @@ std::uint64_t Ledger::recount(Node node, const IntervalSet& present) {
     return lost.count();
 }
 
-const IntervalSet& Ledger::outstanding_of(Node node) const {
+const IntervalSet& PassLedger::outstanding_of(Node node) const {
     static const IntervalSet& none = *new IntervalSet;  // also for a thread that outlives main()
     const auto found = has_.find(node);
     return found == has_.end() ? none : found->second;
 }
 
-std::string Ledger::audit() const {
+std::string PassLedger::audit() const {
     IntervalSet all = committed_;
     std::string wrong;
     const auto add = [&](const char* what, const IntervalSet& set) {

@@ -36,17 +36,17 @@ struct Grant {
 struct Wait {  // all are given, but not all committed: some may be given again
     bool operator==(const Wait&) const = default;
 };
-struct End {
-    bool operator==(const End&) const = default;
+struct PassEnd {
+    bool operator==(const PassEnd&) const = default;
 };
-using Drawn = std::variant<Grant, Wait, End>;
+using Drawn = std::variant<Grant, Wait, PassEnd>;
 
-class Ledger {
+class PassLedger {
   public:
     using Node = std::uint64_t;  // who shares what is drawn: the ranks of a node, or one TCP worker
 
     // `committed`: by an earlier run.
-    Ledger(std::uint64_t positions, Delivery delivery, IntervalSet committed = {});
+    PassLedger(std::uint64_t positions, Delivery delivery, IntervalSet committed = {});
 
     // Up to `most` positions (at least one), the lowest first: so those that are given again come before new
     // ones.

@@ -86,23 +86,23 @@ std::uint64_t mixed(std::uint64_t one, std::uint64_t other) {
     return hash(hash(one + golden_ratio) ^ (other * golden_ratio + 1));
 }
 
-Result<Order> Order::make(const OrderOptions& options) {
+Result<SliceOrder> SliceOrder::make(const OrderOptions& options) {
     if (options.slices == 0) return Error{ExitCode::usage, "there are no slices"};
     if (options.epochs == 0) return Error{ExitCode::usage, "the number of epochs is 0; it is at least 1"};
     if (options.slices > Permutation::largest / options.epochs)
         return Error{ExitCode::usage, "too many slices: " + std::to_string(options.slices) + " in each of " +
                                           std::to_string(options.epochs) + " epochs; at most 2^62 in all"};
-    return Order(options);
+    return SliceOrder(options);
 }
 
-Order::Order(const OrderOptions& options)
+SliceOrder::SliceOrder(const OrderOptions& options)
     : options_(options), permutation_(of(0)), ahead_at_(positions()) {}  // none is ahead
 
-Permutation Order::of(std::uint64_t epoch) const {
+Permutation SliceOrder::of(std::uint64_t epoch) const {
     return {options_.slices, mixed(options_.seed, epoch)};
 }
 
-std::uint64_t Order::slice_at(std::uint64_t position) {
+std::uint64_t SliceOrder::slice_at(std::uint64_t position) {
     if (position >= ahead_at_ && position - ahead_at_ < ahead_.size()) return ahead_[position - ahead_at_];
     const std::uint64_t epoch = epoch_of(position);
     if (!options_.shuffle) return position - epoch * options_.slices;
@@ -132,7 +132,7 @@ Error bad(const std::string& what) {
     return {ExitCode::usage, what};
 }
 
-Status check(const std::vector<Source>& sources) {
+Status check(const std::vector<PlanSource>& sources) {
     if (sources.empty()) return bad("the list of works is empty");
     for (std::size_t n = 0; n < sources.size(); ++n) {
         if (sources[n].name.empty()) return bad("work " + std::to_string(n + 1) + " has no name");
@@ -205,7 +205,7 @@ void Plan::add(Pieces pieces) {
     first_.push_back(first_.back() + pieces.count);
 }
 
-Result<Plan> Plan::make(std::vector<Source> sources, Cut cut, std::int64_t slices) {
+Result<Plan> Plan::make(std::vector<PlanSource> sources, Cut cut, std::int64_t slices) {
     if (const Status good = check(sources); !good) return good.error();
     if (cut != Cut::whole && slices < 1)
         return bad("num_slices is " + std::to_string(slices) +
@@ -213,7 +213,7 @@ Result<Plan> Plan::make(std::vector<Source> sources, Cut cut, std::int64_t slice
     std::vector<std::uint64_t> records;
     std::uint64_t all = 0;
     std::uint64_t with_records = 0;
-    for (const Source& source : sources) {
+    for (const PlanSource& source : sources) {
         records.push_back(source.records.value_or(0));
         if (records.back() > Permutation::largest - all) return bad("the works have more than 2^62 records");
         all += records.back();

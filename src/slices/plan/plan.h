@@ -54,8 +54,8 @@ class Permutation {
 std::uint64_t mixed(std::uint64_t one, std::uint64_t other);
 
 // The order of slices: epoch after epoch, each a permutation of its own. A position counts over all epochs;
-// everybody computes its slice alone. An Order keeps what it needs for the last epoch, so each thread has its
-// own.
+// everybody computes its slice alone. A SliceOrder keeps what it needs for the last epoch, so each thread has
+// its own.
 struct OrderOptions {
     std::uint64_t slices = 1;  // of an epoch
     std::uint64_t epochs = 1;
@@ -63,10 +63,10 @@ struct OrderOptions {
     std::uint64_t seed = 0;  // equal seeds: equal orders, for any number of ranks
 };
 
-class Order {
+class SliceOrder {
   public:
     // Error (usage): no slices, no epochs, or more than 2^62 positions.
-    static Result<Order> make(const OrderOptions& options);
+    static Result<SliceOrder> make(const OrderOptions& options);
 
     std::uint64_t slices() const { return options_.slices; }
     std::uint64_t epochs() const { return options_.epochs; }
@@ -77,7 +77,7 @@ class Order {
     std::uint64_t slice_at(std::uint64_t position);
 
   private:
-    explicit Order(const OrderOptions& options);
+    explicit SliceOrder(const OrderOptions& options);
     Permutation of(std::uint64_t epoch) const;
 
     OrderOptions options_;
@@ -89,10 +89,10 @@ class Order {
 };
 
 // How sources are cut into slices. A plan of any size costs memory for its sources only.
-struct Source {
+struct PlanSource {
     std::string name;                      // a path or URL
     std::optional<std::uint64_t> records;  // rows, for example; nullopt: it is one slice, whole
-    bool operator==(const Source&) const = default;
+    bool operator==(const PlanSource&) const = default;
 };
 
 // parse() reads what text() writes.
@@ -119,9 +119,9 @@ class Plan {
     // rounded down, so there may be up to twice as many slices; the last is shorter. Errors (usage): no
     // sources; no records in any; a name that is empty or ends like a slice's; `slices` below 1, or (of
     // `total`) below the number of sources or above that of records.
-    static Result<Plan> make(std::vector<Source> sources, Cut cut, std::int64_t slices = 0);
+    static Result<Plan> make(std::vector<PlanSource> sources, Cut cut, std::int64_t slices = 0);
 
-    const std::vector<Source>& sources() const { return sources_; }
+    const std::vector<PlanSource>& sources() const { return sources_; }
     std::uint64_t size() const { return first_.back(); }  // slices
     Slice at(std::uint64_t slice) const;                  // slice < size(); O(log sources)
     std::size_t source_of(std::uint64_t slice) const;     // its place in sources()
@@ -138,10 +138,10 @@ class Plan {
     };
     static Pieces even(std::uint64_t records, std::uint64_t count);
     static Pieces equal(std::uint64_t records, std::uint64_t wanted);
-    explicit Plan(std::vector<Source> sources) : sources_(std::move(sources)) {}
+    explicit Plan(std::vector<PlanSource> sources) : sources_(std::move(sources)) {}
     void add(Pieces pieces);
 
-    std::vector<Source> sources_;
+    std::vector<PlanSource> sources_;
     std::vector<Pieces> pieces_;           // of each source
     std::vector<std::uint64_t> first_{0};  // slice of each source, and the number of all
 };

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t few_slices = 10;  // of each rank: below, the last ones decide how long all take
 
-plan::Ledger ledger_of(const Pass& pass, const IntervalSet& committed) {
+plan::PassLedger ledger_of(const Pass& pass, const IntervalSet& committed) {
     constexpr plan::Delivery deliveries[] = {plan::Delivery::exactly_once, plan::Delivery::at_most_once,
                                              plan::Delivery::at_least_once};
     return {pass.positions(), deliveries[static_cast<std::size_t>(pass.options().delivery)], committed};
@@ -234,7 +234,7 @@ records::hdf5::SliceRow Statistics::row_of(std::uint32_t rank, const claims::Tim
     if (slice.records) row.first = slice.records->first, row.end = slice.records->end;
     row.rank = rank;
     row.failed = each.failed ? 1U : 0U;
-    row.work = records::hdf5::Text<64>(slice.source);
+    row.work = records::hdf5::FixedText<64>(slice.source);
     return row;
 }
 

@@ -42,7 +42,7 @@ class Statistics {
     const Pass& pass_;
     const WallMicros started_ = wall_now();
     std::mutex mutex_;  // of all that follows
-    plan::Order order_;
+    plan::SliceOrder order_;
     std::unique_ptr<records::logs::SliceSummary> summary_;
     std::vector<records::hdf5::SliceRow> early_rows_;
 };

@@ -31,7 +31,7 @@ void fields(SliceOptions& options, V& visit) {
 namespace wq::slices::plan {
 
 template <class V>
-void fields(Source& source, V& visit) {
+void fields(PlanSource& source, V& visit) {
     bool counted = source.records.has_value();
     std::uint64_t records = source.records.value_or(0);
     visit(source.name, counted, records);
@@ -44,10 +44,10 @@ namespace wq::slices::queue {
 
 namespace {
 
-plan::Order order_of(const plan::Plan& plan, const SliceOptions& options, std::uint64_t seed) {
+plan::SliceOrder order_of(const plan::Plan& plan, const SliceOptions& options, std::uint64_t seed) {
     if (options.num_epochs < 1)
         throw SetupError("num_epochs is " + std::to_string(options.num_epochs) + "; it is at least 1", 64);
-    return api::checked(plan::Order::make(
+    return api::checked(plan::SliceOrder::make(
         {plan.size(), static_cast<std::uint64_t>(options.num_epochs), options.shuffle, seed}));
 }
 
@@ -59,14 +59,14 @@ plan::Cut cut_of(const SliceOptions& options) {
 
 }  // namespace
 
-Result<plan::Plan> plan_of(std::vector<plan::Source> sources, const SliceOptions& options) {
+Result<plan::Plan> plan_of(std::vector<plan::PlanSource> sources, const SliceOptions& options) {
     return plan::Plan::make(std::move(sources), cut_of(options), options.num_slices.value_or(0));
 }
 
 Pass::Pass(SliceOptions options, plan::Plan plan, std::uint64_t seed)
     : options_(std::move(options)), plan_(std::move(plan)), order_(order_of(plan_, options_, seed)) {}
 
-plan::Order Pass::order() const {
+plan::SliceOrder Pass::order() const {
     const std::lock_guard lock(mutex_);
     return order_;
 }
@@ -101,7 +101,7 @@ std::string Pass::bytes() const {
 Result<std::unique_ptr<Pass>> Pass::from_bytes(std::string_view bytes) {
     SliceOptions options;
     std::uint64_t seed = 0;
-    std::vector<plan::Source> sources;
+    std::vector<plan::PlanSource> sources;
     if (!fields_are(bytes, options, seed, sources))
         return Error{ExitCode::bad_input, "the plan of the slices cannot be read"};
     auto plan = plan_of(std::move(sources), options);

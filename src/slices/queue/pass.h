@@ -17,7 +17,7 @@
 namespace wq::slices::queue {
 
 // As Plan::make().
-Result<plan::Plan> plan_of(std::vector<plan::Source> sources, const SliceOptions& options);
+Result<plan::Plan> plan_of(std::vector<plan::PlanSource> sources, const SliceOptions& options);
 
 class Pass {
   public:
@@ -30,7 +30,7 @@ class Pass {
     std::uint64_t positions() const { return order_.positions(); }
     std::uint64_t epoch_of(std::uint64_t position) const { return order_.epoch_of(position); }
     bool at_most_once() const { return options_.delivery == Delivery::at_most_once; }
-    plan::Order order() const;  // of one's own
+    plan::SliceOrder order() const;  // of one's own
     // On any thread; position < positions().
     Slice slice_at(std::uint64_t position) const;
 
@@ -45,7 +45,7 @@ class Pass {
     SliceOptions options_;
     plan::Plan plan_;
     mutable std::mutex mutex_;  // of order_, which computes ahead
-    mutable plan::Order order_;
+    mutable plan::SliceOrder order_;
 };
 
 // What a process is to its queue: the one that gives the slices and takes some (giving.h), a rank of its job

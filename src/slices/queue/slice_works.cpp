@@ -76,7 +76,7 @@ SliceWorks SliceWorks::find(const std::vector<std::string>& works, const SliceOp
 }
 
 plan::Plan SliceWorks::cut(const SliceOptions& options) const {
-    std::vector<plan::Source> sources;
+    std::vector<plan::PlanSource> sources;
     for (std::size_t n = 0; n < names_.size(); ++n) {
         const bool asks = options.num_slices && options.records;
         sources.push_back({names_[n], asks ? options.records(sources_[n].name) : sources_[n].records()});

@@ -104,7 +104,7 @@ class FakeBatch final : public BatchSystem {
 // A manager with tasks of one core; its workers are those of the running jobs, as the test says.
 class FakeManagers final : public Managers {
   public:
-    Result<Answers> ask(const Settings&) override {
+    Result<Answers> ask(const PoolSettings&) override {
         if (ended != Ended::no) return Answers{{}, ended};
         if (!answers) return Answers{{{"m", Error{ExitCode::unreachable, "no answer"}}}};
         if (dead_record) {
@@ -174,7 +174,7 @@ class FactoryTest : public ::testing::Test {
 
     test::Folder folder;
     engine::model::Now now{Instant(1h), 1'000'000};
-    Settings settings;
+    PoolSettings settings;
     FakeManagers managers;
     FakeBatch batch;
     std::optional<JobBook> opened;

@@ -7,7 +7,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Settings, OfTheManualsFile) {
+TEST(PoolSettings, OfTheManualsFile) {
     const auto read = read_settings(R"({
         "manager-name": "myproject", "max-workers": 4, "min-workers": 1,
         "cores": 4, "memory": 4096, "disk": 4096, "gpus": 1 })",
@@ -20,7 +20,7 @@ TEST(Settings, OfTheManualsFile) {
     EXPECT_EQ(read->workers_per_cycle, 5);
 }
 
-TEST(Settings, MayBeExpressionsOfEachOther) {
+TEST(PoolSettings, MayBeExpressionsOfEachOther) {
     const auto read = read_settings(
         R"({"cores": "max-workers / 4", "memory": "cores*4000", "max-workers": 10, "timeout": 1.5})", {});
     ASSERT_TRUE(read) << read.error().message;
@@ -29,8 +29,8 @@ TEST(Settings, MayBeExpressionsOfEachOther) {
     EXPECT_EQ(read->timeout, std::chrono::seconds(2));
 }
 
-TEST(Settings, KeepWhatTheFileLacks) {
-    Settings before;
+TEST(PoolSettings, KeepWhatTheFileLacks) {
+    PoolSettings before;
     before.size.cores = 8;
     before.tasks_per_worker = 3;
     before.autosize = true;
@@ -41,7 +41,7 @@ TEST(Settings, KeepWhatTheFileLacks) {
     EXPECT_TRUE(read->autosize);
 }
 
-TEST(Settings, SayWhatIsWrong) {
+TEST(PoolSettings, SayWhatIsWrong) {
     for (const auto& [text, why] : std::initializer_list<std::pair<const char*, const char*>>{
              {"", "it is not valid JSON: line 1, at its end"},
              {"[]", "no JSON object"},

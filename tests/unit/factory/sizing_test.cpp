@@ -22,7 +22,7 @@ struct Case {
     std::vector<Demand> demand;
     engine::model::Resources size;
     Supply supply;
-    Limits limits;
+    PoolLimits limits;
     Decision expected;
 };
 
@@ -155,7 +155,7 @@ TEST(SizingHistory, StaysBelowTheMaximumStarvesNobodyAndSettles) {
         const auto any = [&](std::int64_t most) {
             return static_cast<std::int64_t>(random() % static_cast<unsigned>(most + 1));
         };
-        Limits limits{.least = any(5), .most = 1 + any(50), .unconnected = any(6)};
+        PoolLimits limits{.least = any(5), .most = 1 + any(50), .unconnected = any(6)};
         Supply supply{.others = any(3)};
         std::vector<Demand> demand;
         for (int cycle = 0; cycle < 240; ++cycle) {

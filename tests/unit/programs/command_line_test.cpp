@@ -92,11 +92,11 @@ TEST(OptionValues, AreBetweenTheirBounds) {
     std::int64_t retries = 1;
     const Given seven = split({"-r", "7"}).or_throw();
     const Given eleven = split({"-r", "11"}).or_throw();
-    Taker take(seven);
+    OptionTaker take(seven);
     take("retries", retries, between(0, 10));
     EXPECT_TRUE(take.status());
     EXPECT_EQ(retries, 7);
-    Taker refuse(eleven);
+    OptionTaker refuse(eleven);
     refuse("retries", retries, between(0, 10));
     ASSERT_FALSE(refuse.status());
     EXPECT_THAT(refuse.status().error().message, HasSubstr("--retries: "));
@@ -106,7 +106,7 @@ TEST(OptionValues, AreBetweenTheirBounds) {
 TEST(OptionValues, FirstErrorCounts) {
     const Given given = split({"-r", "7", "--master-name", "m"}).or_throw();
     std::int64_t retries = 1;
-    Taker take(given);
+    OptionTaker take(given);
     take("master-name", retries, between(0, 10));
     take("retries", retries, between(0, 10));
     take.check(usage_error("another"));

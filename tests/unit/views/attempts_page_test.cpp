@@ -56,7 +56,7 @@ std::vector<std::int64_t> column(const std::string& page, const std::string& nam
 }
 
 TEST(AttemptsPage, HasTheRows) {
-    const std::string page = attempts_page(some(), "run", Order::slots);
+    const std::string page = attempts_page(some(), "run", RowOrder::slots);
     EXPECT_THAT(page, HasSubstr("\"tick\":1,\"end\":8500000,\"order\":\"t\""));
     EXPECT_THAT(page, HasSubstr("\"names\":[\"\\u003cb\\u003e\",\"a:1\"]")) << "by joining";
     EXPECT_THAT(page, HasSubstr(R"("a\"b\\c\u000a")"));
@@ -80,7 +80,7 @@ TEST(AttemptsPage, HasTheRows) {
 }
 
 TEST(AttemptsPage, RunsNothingOfALogAndRefersToNothing) {
-    std::string page = attempts_page(some(), "<img src=x onerror=alert(2)>", Order::attempts);
+    std::string page = attempts_page(some(), "<img src=x onerror=alert(2)>", RowOrder::attempts);
     EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
     EXPECT_THAT(page, Not(HasSubstr("<img")));
     EXPECT_THAT(page, Not(HasSubstr("<b>\"")));
@@ -93,7 +93,7 @@ TEST(AttemptsPage, OfALongRunHasTimesOfEightDigits) {
     Attempts all = some();
     all.attempts[0].ended = 500 * 3'600'000'000;
     finish(all);
-    const std::string page = attempts_page(all, "run", Order::attempts);
+    const std::string page = attempts_page(all, "run", RowOrder::attempts);
     EXPECT_THAT(page, HasSubstr("\"tick\":100000,"));
     EXPECT_THAT(column(page, "waited"), ElementsAre(1, 5, 15, 0));
 }
@@ -115,18 +115,19 @@ std::vector<double> rights(const Bars& bars) {
 
 TEST(AttemptsFigure, HasTheThreeOrders) {
     const Attempts all = some();
-    const Figure attempts = attempts_figure(all, Order::attempts, all.begin, {}, {});
+    const Figure attempts = attempts_figure(all, RowOrder::attempts, all.begin, {}, {});
     ASSERT_EQ(attempts.bars.size(), 2U);
     EXPECT_THAT(rights(attempts.bars[0]), ElementsAre(7.5, 3.6, 5.5));
     EXPECT_THAT(rights(attempts.bars[1]), ElementsAre(4.5));
     EXPECT_EQ(attempts.bars[1].bars[0].low, 2.1) << "the third row";
-    const Figure slots = attempts_figure(all, Order::slots, all.begin, {}, {});
+    const Figure slots = attempts_figure(all, RowOrder::slots, all.begin, {}, {});
     EXPECT_THAT(slots.row_names, ElementsAre("<b>", "a:1", ""));
     EXPECT_EQ(slots.bars.size(), 3U) << "connected, and two categories";
-    const Figure workers = attempts_figure(all, Order::workers, all.begin, {}, {});
+    const Figure workers = attempts_figure(all, RowOrder::workers, all.begin, {}, {});
     EXPECT_THAT(workers.row_names, ElementsAre("<b>", "a:1"));
     EXPECT_THAT(rights(workers.bars[1]), ElementsAre(7.5, 5.5)) << "what overlaps is one";
-    const Figure part = attempts_figure(all, Order::workers, all.begin, TimeUnit::seconds, PlotRange{6, 8});
+    const Figure part =
+        attempts_figure(all, RowOrder::workers, all.begin, TimeUnit::seconds, PlotRange{6, 8});
     EXPECT_THAT(rights(part.bars[1]), ElementsAre(7.5));
 }
 
@@ -139,12 +140,12 @@ TEST(AttemptsFigure, OfManyRowsHasAsManyAsThePictureHasLines) {
         all.attempts.push_back({static_cast<std::uint64_t>(i), 1, static_cast<std::uint32_t>(i % 2), 0, 0, 0,
                                 i, i, i, i + 1000, i + 1000});
     finish(all);
-    for (const Order order : {Order::attempts, Order::slots, Order::workers}) {
+    for (const RowOrder order : {RowOrder::attempts, RowOrder::slots, RowOrder::workers}) {
         const Figure figure = attempts_figure(all, order, all.begin, {}, {});
         std::size_t count = 0;
         for (const Bars& bars : figure.bars) count += bars.bars.size();
         EXPECT_LE(count, 500'000U);
-        EXPECT_GE(count, order == Order::workers ? 1U : 1000U);
+        EXPECT_GE(count, order == RowOrder::workers ? 1U : 1000U);
     }
 }
 

@@ -15,7 +15,7 @@ constexpr std::int64_t a_second = 1'000'000;
 records::hdf5::WorkerRow worker(std::uint32_t id, const char* host, std::int64_t joined, std::int64_t left) {
     records::hdf5::WorkerRow row;
     row.worker = id;
-    row.host = records::hdf5::Text<64>(std::string(host));
+    row.host = records::hdf5::FixedText<64>(std::string(host));
     row.cores = 2;
     row.joined = joined * a_second;
     row.left = left * a_second;
@@ -56,8 +56,8 @@ std::vector<double> heights(const Bars& bars) {
 TEST(TaskFigures, ShowRunTimesNodesAndMemory) {
     records::hdf5::ManagerRow sample;
     sample.timestamp = 10 * a_second;
-    TaskFigures of(WorkerSessions({worker(1, "a", 0, 0), worker(2, "b", 2, 12), worker(1, "b", 100, 110)},
-                                  std::vector{sample}),
+    TaskFigures of(WorkerRows({worker(1, "a", 0, 0), worker(2, "b", 2, 12), worker(1, "b", 100, 110)},
+                              std::vector{sample}),
                    {});
     of.add(task(1, 1, 4));
     of.add(task(1, 5, 4, 1));
@@ -91,8 +91,8 @@ TEST(TaskFigures, ShowRunTimesNodesAndMemory) {
 TEST(TaskFigures, ShowRunTimesByCategory) {
     std::vector<records::hdf5::CategoryRow> rows(2);
     rows[1].category = 1;
-    rows[1].name = records::hdf5::Text<64>(std::string("long"));
-    TaskFigures of(WorkerSessions({worker(1, "a", 0, 100)}, {}), rows);
+    rows[1].name = records::hdf5::FixedText<64>(std::string("long"));
+    TaskFigures of(WorkerRows({worker(1, "a", 0, 100)}, {}), rows);
     of.add(task(1, 1, 4));
     EXPECT_EQ(of.figures().size(), 3U) << "one category has the same run times as all";
     for (std::uint32_t category = 1; category < 10; ++category) {
@@ -114,7 +114,7 @@ TEST(TaskFigures, OfManyNodesShowSome) {
     std::vector<records::hdf5::WorkerRow> workers;
     for (std::uint32_t id = 0; id < 1000; ++id)
         workers.push_back(worker(id, std::to_string(id).c_str(), 0, 100));
-    TaskFigures of(WorkerSessions(workers, {}), {});
+    TaskFigures of(WorkerRows(workers, {}), {});
     of.add(task(7, 1, 99));
     const Figure nodes = find(of.figures(), "nodes");
     EXPECT_EQ(nodes.ticks.size(), 40U);

@@ -27,7 +27,7 @@ class FileTransfersTest : public ::testing::Test {
     // Brings `in` along, cached, and takes `out` home.
     std::shared_ptr<trees::TaskFiles> task_files() {
         auto files = std::make_shared<trees::TaskFiles>();
-        files->inputs.push_back({trees::Source::file, here("in"), {}, "in", true});
+        files->inputs.push_back({trees::InputSource::file, here("in"), {}, "in", true});
         files->outputs.push_back({"out", here("out")});
         return files;
     }

@@ -13,8 +13,10 @@ using wq::test::Folder;
 using wq::test::read_file;
 
 TEST(TaskFiles, OfOneNameAreNoTask) {
-    const auto input = [](const std::string& name) { return Input{Source::file, "/x", {}, name, false}; };
-    const auto output = [](const std::string& name, const std::string& to) { return Output{name, to}; };
+    const auto input = [](const std::string& name) {
+        return InputFile{InputSource::file, "/x", {}, name, false};
+    };
+    const auto output = [](const std::string& name, const std::string& to) { return OutputFile{name, to}; };
     EXPECT_FALSE(conflict({{input("a"), input("b")}, {output("c", "1"), output("d", "2")}}));
     EXPECT_TRUE(conflict({{input("a/b"), input("a")}, {}}));
     EXPECT_FALSE(conflict({{input("a-b"), input("a"), input("ab/c")}, {output("a/c", "1")}}));

@@ -66,7 +66,7 @@ class OneLane : public testing::Test {
     }
 
     LaneLinks links_;
-    Lane lane_{{.worker = 3, .queue = 2}, links_};
+    JobLane lane_{{.worker = 3, .queue = 2}, links_};
 
   private:
     Descriptor control_[2];
@@ -80,7 +80,7 @@ TEST_F(OneLane, WaitsForAProcessThatCannotBeHad) {
     ASSERT_TRUE(first);
     lane_.on(first->report(ZygoteReport::Kind::forked, 0));
     first->is_up();
-    EXPECT_EQ(lane_.state(), Lane::State::up);
+    EXPECT_EQ(lane_.state(), JobLane::State::up);
     give(1);
     lane_.on(first->report(ZygoteReport::Kind::ended, SIGKILL));
     for (int time = 0; time < 30; ++time) {
@@ -88,7 +88,7 @@ TEST_F(OneLane, WaitsForAProcessThatCannotBeHad) {
         ASSERT_TRUE(next) << time;
         lane_.on(next->report(ZygoteReport::Kind::not_forked, EAGAIN));
         ASSERT_TRUE(lane_.begins_at());
-        EXPECT_EQ(lane_.state(), Lane::State::starting);
+        EXPECT_EQ(lane_.state(), JobLane::State::starting);
         EXPECT_FALSE(asked());
         lane_.begin_if_due(*lane_.begins_at() - std::chrono::nanoseconds(1));
         EXPECT_FALSE(asked());
@@ -108,7 +108,7 @@ TEST_F(OneLane, ReportsNoPidThatItDoesNotKnow) {
     const auto first = asked();
     ASSERT_TRUE(first);
     first->is_up();
-    EXPECT_EQ(lane_.state(), Lane::State::up);
+    EXPECT_EQ(lane_.state(), JobLane::State::up);
     EXPECT_THAT(lane_.describe(), Not(HasSubstr("pid")));
     lane_.on(first->report(ZygoteReport::Kind::forked, 0));
     EXPECT_THAT(lane_.describe(), HasSubstr("up, pid 77"));
@@ -116,7 +116,7 @@ TEST_F(OneLane, ReportsNoPidThatItDoesNotKnow) {
     const auto second = asked();
     ASSERT_TRUE(second);
     second->is_up();
-    EXPECT_EQ(lane_.state(), Lane::State::up);
+    EXPECT_EQ(lane_.state(), JobLane::State::up);
     EXPECT_THAT(lane_.describe(), Not(HasSubstr("pid")));
     lane_.stop();
 }
@@ -126,7 +126,7 @@ TEST_F(OneLane, AFirstProcessThatCannotBeHadIsAnError) {
     const auto first = asked();
     ASSERT_TRUE(first);
     lane_.on(first->report(ZygoteReport::Kind::not_forked, EAGAIN));
-    EXPECT_EQ(lane_.state(), Lane::State::gone);
+    EXPECT_EQ(lane_.state(), JobLane::State::gone);
     EXPECT_THAT(lane_.describe_end(),
                 AllOf(HasSubstr("worker 3 could not be forked"), HasSubstr("ulimit -u")));
 }

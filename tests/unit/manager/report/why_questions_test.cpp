@@ -27,7 +27,7 @@ class WhyTest : public ::testing::Test {
         return why_line(manager_, tasks_, ended, line, {});
     }
     void answer_questions(engine::model::Now now) const {
-        for (const Question& question : take_questions(folder_.path(), now))
+        for (const WhyQuestion& question : take_questions(folder_.path(), now))
             write_answer(question, why(question.line));
     }
     // What stands in the folder of questions.

@@ -170,9 +170,9 @@ TEST(Guests, WhoeverTakesNothingForLongestLeavesWhenThereAreManyAnswers) {
 }
 
 // However many an address asks for, another one waits for one of them.
-TEST(Turns, OneOfEachAddressBetweenTwoLooksAtTheSockets) {
+TEST(QueryTurns, OneOfEachAddressBetweenTwoLooksAtTheSockets) {
     boost::asio::io_context context;
-    Turns turns(context);
+    QueryTurns turns(context);
     std::string order;
     std::function<bool(char, const std::string&, int)> part = [&](char name, const std::string& address,
                                                                   int more) {
@@ -193,9 +193,9 @@ TEST(Turns, OneOfEachAddressBetweenTwoLooksAtTheSockets) {
     EXPECT_EQ(order, "a.x.b.x.c.x.a.b.c..");
 }
 
-TEST(Turns, ThoseWhoHaveLeftTakeNoTurn) {
+TEST(QueryTurns, ThoseWhoHaveLeftTakeNoTurn) {
     boost::asio::io_context context;
-    Turns turns(context);
+    QueryTurns turns(context);
     int kept = 0;
     for (int count = 0; count < 10'000; ++count)
         turns.add("a", [gone = std::shared_ptr<void>(&kept, [&](void*) { --kept; })] { return false; });

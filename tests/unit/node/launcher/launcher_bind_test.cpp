@@ -27,16 +27,16 @@ std::set<int> numbers(const std::string& list) {
     return found;
 }
 
-machine::Slice slice_here() {
+machine::NodeSlice slice_here() {
     const machine::Machine machine = machine::discover(machine::CpuMask::of_process(0)).or_throw();
-    machine::Slice slice = machine::divide(machine, 1000, 1).front();
+    machine::NodeSlice slice = machine::divide(machine, 1000, 1).front();
     slice.gpus.clear();
     slice.gpu_nodes.clear();
     return slice;
 }
 
 TEST(LauncherBind, TasksThatRunAtOnceShareNoCore) {
-    const machine::Slice slice = slice_here();
+    const machine::NodeSlice slice = slice_here();
     const std::size_t cores = slice.cores.size();
     if (cores < 2) GTEST_SKIP() << "one core only";
     Session session(cores);

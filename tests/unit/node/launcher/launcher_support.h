@@ -57,8 +57,8 @@ class FewDescriptors {
 };
 
 // As many cores as a test asks for: those of this machine, each several times if it has fewer.
-inline machine::Slice slice_of(std::size_t cores) {
-    machine::Slice slice;
+inline machine::NodeSlice slice_of(std::size_t cores) {
+    machine::NodeSlice slice;
     const std::vector<int> all = machine::CpuMask::of_process(0).indexes();
     for (std::size_t i = 0; i < cores; ++i) slice.cores.push_back({all[i % all.size()]});
     slice.memory_mb = 1000;

@@ -271,7 +271,7 @@ bool bytes_of_the_ended_are_told() {
     if (child == 0) _exit(0);
     siginfo_t info{};
     waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
-    const bool told = usage::TreeReader().one(child)->bytes_told;
+    const bool told = usage::ProcessTreeReader().one(child)->bytes_told;
     waitpid(child, nullptr, 0);
     return told;
 }

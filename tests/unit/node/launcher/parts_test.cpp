@@ -46,7 +46,7 @@ TEST(PickCores, TakesNeighboursAndKeepsLongRunsWhole) {
 }
 
 TEST(Accounts, WhatIsTakenComesBack) {
-    machine::Slice slice;
+    machine::NodeSlice slice;
     slice.cores = {{0, 4}, {1, 5}, {2, 6}};
     slice.gpus = {"a", "b"};
     slice.gpu_variable = "CUDA_VISIBLE_DEVICES";
@@ -70,7 +70,7 @@ TEST(Accounts, WhatIsTakenComesBack) {
 }
 
 TEST(Accounts, ATaskIsBoundAsTheSliceSays) {
-    machine::Slice slice;
+    machine::NodeSlice slice;
     slice.cores = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
     slice.places = {{0, 0, 0}, {0, 0, 0}, {0, 1, 1}, {0, 1, 1}};
     Accounts by_core(slice);
@@ -283,7 +283,7 @@ TEST(LauncherWire, AnOrderComesThroughWhole) {
 }
 
 TEST(LauncherWire, ASliceComesThroughWhole) {
-    machine::Slice slice;
+    machine::NodeSlice slice;
     slice.cores = {{0, 4}, {1}};
     slice.places = {{0, 1, 2}, {3, 4, 5}};
     slice.gpus = {"MIG-1", "2"};
@@ -292,7 +292,7 @@ TEST(LauncherWire, ASliceComesThroughWhole) {
     slice.memory_mb = 12;
     slice.bind = machine::Binding::node;
     slice.of_this_machine = false;
-    machine::Slice same;
+    machine::NodeSlice same;
     ASSERT_TRUE(fields_are(bytes_of(slice), same));
     EXPECT_EQ(same.cores, slice.cores);
     EXPECT_EQ(same.places, slice.places);

@@ -15,8 +15,8 @@ Count thousandths(std::int64_t number) {
     return Count::of_thousandths(number);
 }
 
-machine::Slice slice_with(std::size_t cores, std::size_t gpus) {
-    machine::Slice slice;
+machine::NodeSlice slice_with(std::size_t cores, std::size_t gpus) {
+    machine::NodeSlice slice;
     for (std::size_t core = 0; core < cores; ++core) slice.cores.push_back({static_cast<int>(core)});
     for (std::size_t gpu = 0; gpu < gpus; ++gpu) slice.gpus.push_back(std::to_string(gpu));
     slice.memory_mb = 7000;

@@ -209,13 +209,13 @@ TEST(Restrict, FewerCoresAreOnlyANumberUntilTheyAreChosen) {
     Machine machine = two_packages();
     restrict_to(machine, {{BoundKind::cores, 16, "SLURM_CPUS_PER_TASK", BoundOf::process, false, {}}});
     EXPECT_EQ(machine.cores_offered(), 16U);
-    const Slice shared = divide(machine, 0, 1).front();
+    const NodeSlice shared = divide(machine, 0, 1).front();
     EXPECT_THAT(shared.cores, SizeIs(16));
     EXPECT_THAT(shared.cores.front(), SizeIs(128));
     EXPECT_EQ(shared.bind, Binding::none);
     EXPECT_THAT(shared.places, IsEmpty());
     choose_nearest(machine);
-    const Slice own = divide(machine, 0, 1).front();
+    const NodeSlice own = divide(machine, 0, 1).front();
     EXPECT_EQ(own.bind, Binding::core);
     ASSERT_THAT(own.cores, SizeIs(16));
     EXPECT_THAT(own.cores.back(), ElementsAre(15));  // of one node
@@ -226,8 +226,8 @@ TEST(Restrict, RanksShareWhatIsOfTheNode) {
     restrict_to(machine,
                 of_node({{BoundKind::cores, 8, "SLURM_CPUS_ON_NODE", BoundOf::node, false, {}},
                          {BoundKind::cores, 1, "SLURM_CPUS_PER_TASK", BoundOf::process, false, {}}}));
-    for (const Slice& slice : divide(machine, 0, 4)) EXPECT_THAT(slice.cores, SizeIs(2));
-    for (const Slice& slice : divide(machine, 0, 16)) EXPECT_THAT(slice.cores, SizeIs(1));
+    for (const NodeSlice& slice : divide(machine, 0, 4)) EXPECT_THAT(slice.cores, SizeIs(2));
+    for (const NodeSlice& slice : divide(machine, 0, 16)) EXPECT_THAT(slice.cores, SizeIs(1));
 }
 
 TEST(Restrict, TheGpusThatABatchSystemNamesAreKept) {

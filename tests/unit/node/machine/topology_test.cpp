@@ -78,11 +78,11 @@ TEST(Topology, GpusThatWereFoundAreNotLookedForAgain) {
 TEST(Divide, EveryCoreGoesToExactlyOneRankAndSharesAreEven) {
     const Machine node = machine("package:2 core:32 pu:2", mask_of(0, 128));
     for (std::size_t ranks = 1; ranks <= 64; ++ranks) {
-        const std::vector<Slice> slices = divide(node, 1000003, ranks);
+        const std::vector<NodeSlice> slices = divide(node, 1000003, ranks);
         std::vector<std::vector<int>> joined;
         std::int64_t memory = 0;
         std::int64_t disk = 0;
-        for (const Slice& slice : slices) {
+        for (const NodeSlice& slice : slices) {
             EXPECT_EQ(slice.bind, Binding::core);
             EXPECT_GE(slice.cores.size(), 64 / ranks);
             EXPECT_LE(slice.cores.size(), 64 / ranks + 1);
@@ -99,9 +99,9 @@ TEST(Divide, EveryCoreGoesToExactlyOneRankAndSharesAreEven) {
 TEST(Divide, MoreRanksThanCoresShareThemUnbound) {
     Machine node = machine("package:1 core:2 pu:1", mask_of(0, 2));
     node.memory_mb = 3000;
-    const std::vector<Slice> slices = divide(node, 300, 3);
+    const std::vector<NodeSlice> slices = divide(node, 300, 3);
     ASSERT_THAT(slices, SizeIs(3));
-    for (const Slice& slice : slices) {
+    for (const NodeSlice& slice : slices) {
         EXPECT_EQ(slice.bind, Binding::none);
         EXPECT_THAT(slice.cores, ElementsAre(ElementsAre(0, 1)));
         EXPECT_EQ(slice.memory_mb, 1000);
@@ -112,11 +112,11 @@ TEST(Divide, MoreRanksThanCoresShareThemUnbound) {
 TEST(Divide, GpusGoRoundEvenly) {
     Machine node = machine("package:1 core:8 pu:1", mask_of(0, 8));
     node.gpus = {{"0", "1", "2", "MIG-x"}, "CUDA_VISIBLE_DEVICES", {}, {}};
-    const std::vector<Slice> two = divide(node, 0, 2);
+    const std::vector<NodeSlice> two = divide(node, 0, 2);
     EXPECT_THAT(two[0].gpus, ElementsAre("0", "1"));
     EXPECT_THAT(two[1].gpus, ElementsAre("2", "MIG-x"));
     std::multiset<std::string> given;
-    for (const Slice& slice : divide(node, 0, 6)) {
+    for (const NodeSlice& slice : divide(node, 0, 6)) {
         given.insert(slice.gpus.begin(), slice.gpus.end());
         EXPECT_EQ(slice.gpu_variable, "CUDA_VISIBLE_DEVICES");
     }

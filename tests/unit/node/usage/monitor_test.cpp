@@ -246,7 +246,7 @@ TEST(Monitor, ATreeMayHaveVeryManyProcesses) {
     EXPECT_EQ(monitor.usage().processes_at_once, many);
 }
 
-TEST(TreeReader, ReadsAProcessAndWhatItWaitedFor) {
+TEST(ProcessTreeReader, ReadsAProcessAndWhatItWaitedFor) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
     const pid_t child = fork();
@@ -267,7 +267,7 @@ TEST(TreeReader, ReadsAProcessAndWhatItWaitedFor) {
         ASSERT_EQ(read(ends[0], &byte, 1), 1);
         got += byte;
     }
-    TreeReader reader;
+    ProcessTreeReader reader;
     const auto tree = reader.tree({getpid()}, {});
     const auto found =
         std::find_if(tree.begin(), tree.end(), [&](const ProcessSample& one) { return one.pid == child; });
@@ -292,14 +292,14 @@ TEST(TreeReader, ReadsAProcessAndWhatItWaitedFor) {
     for (const int end : ends) close(end);
 }
 
-TEST(TreeReader, WhoShowsNoSignThatItRanIsReadAgainAfterAFewTimes) {
+TEST(ProcessTreeReader, WhoShowsNoSignThatItRanIsReadAgainAfterAFewTimes) {
     int ends[2];
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     const pid_t child = fork();
     if (child == 0) {
         for (;;) pause();
     }
-    TreeReader reader;
+    ProcessTreeReader reader;
     auto tree = reader.tree({child}, {});
     ASSERT_EQ(tree.size(), 1U);
     const auto sockets = tree.front().sockets;

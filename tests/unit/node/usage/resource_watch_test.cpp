@@ -78,8 +78,8 @@ class Watching : public testing::Test {
     void take_answer(Instant now) {
         bool answered = false;
         poller.wait(launcher::test::patience_ms);
-        poller.visit_ready([&](process::Source source, std::uint32_t, std::size_t) {
-            answered = source == process::Source::disk_meter;
+        poller.visit_ready([&](process::PollSource source, std::uint32_t, std::size_t) {
+            answered = source == process::PollSource::disk_meter;
         });
         ASSERT_TRUE(answered);
         watch.handle_disk_answer(now);

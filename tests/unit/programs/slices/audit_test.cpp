@@ -26,7 +26,7 @@ records::hdf5::SliceRow row(std::uint64_t position, std::uint32_t rank, std::int
     row.rank = rank;
     row.taken = 1'000'000;
     row.committed = row.taken + seconds * 1'000'000;
-    row.work = records::hdf5::Text<64>(std::string(position % 2 == 0 ? "a" : "b"));
+    row.work = records::hdf5::FixedText<64>(std::string(position % 2 == 0 ? "a" : "b"));
     return row;
 }
 

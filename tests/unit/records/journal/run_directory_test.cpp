@@ -159,10 +159,10 @@ TEST(RunStatus, ComesBackAndCanBeSourced) {
     EXPECT_EQ(read_status(dir.path())->exit_code, std::nullopt);
 }
 
-TEST(ListCopy, ReplacesTheEarlierOnlyWhenWhole) {
+TEST(RunListCopy, ReplacesTheEarlierOnlyWhenWhole) {
     const TempDir dir;
     write_file(dir.file("list"), "old\n");
-    auto copy = ListCopy::begin(dir.path());
+    auto copy = RunListCopy::begin(dir.path());
     ASSERT_TRUE(copy.ok());
     ASSERT_TRUE(copy->append("new ").ok());
     EXPECT_EQ(read_file(dir.file("list")), "old\n");

@@ -45,7 +45,7 @@ class Dispatching : public ::testing::Test {
         constexpr bool gives = true;
         last_ = dispatcher_->run_turn(events, gives);
         std::vector<std::string> texts;
-        for (const Order& order : last_.orders) {
+        for (const DispatchOrder& order : last_.orders) {
             if (const auto* environment = std::get_if<RunEnvironment>(&order)) {
                 texts.push_back(std::to_string(environment->seat.value()) + "! " + environment->text);
             } else if (const auto* line = std::get_if<RunLine>(&order)) {

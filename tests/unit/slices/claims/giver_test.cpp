@@ -55,7 +55,7 @@ class Histories {
           positions_(1 + random_() % 300),
           network_(1, seed),
           giver_line_(network_.endpoint(giver_id)),
-          giver_(plan::Ledger(positions_, set_.delivery), 1 + positions_ / 2) {
+          giver_(plan::PassLedger(positions_, set_.delivery), 1 + positions_ / 2) {
         for (int n = 0; n < 3; ++n) add_node();
         if (set_.counter) giver_.nodes().use(giver_counters_, {}, 7, now_);
     }
@@ -363,7 +363,7 @@ TEST(Giver, WhoSaysGarbageIsRefusedForGood) {
     for (const std::string& frame :
          {std::string("garbage"), encode(Hello{"node", no_rank}), encode(Refill{})})
         stranger->send(net::frames::PeerId(0), frame);
-    Giver giver(plan::Ledger(100, Delivery::exactly_once), 50);
+    Giver giver(plan::PassLedger(100, Delivery::exactly_once), 50);
     std::vector<net::frames::Arrival> inbox;
     giver_line->poll(inbox);
     for (const net::frames::Arrival& arrival : inbox) giver.on(*giver_line, arrival, {});

@@ -71,7 +71,7 @@ void expect_everybody_takes(AtomicCounters* counters) {
     const std::uint16_t port = others->port();
     {
         GiverLine giver(
-            {std::move(others), plan::Ledger(positions, plan::Delivery::exactly_once), positions / 4},
+            {std::move(others), plan::PassLedger(positions, plan::Delivery::exactly_once), positions / 4},
             **pools.begin(), of("here"));
         if (counters != nullptr) giver.use(*counters);
         std::latch all_here(4);
@@ -113,7 +113,7 @@ TEST(FeedLines, NodesDrawThroughACounterAndEachPositionIsTakenOnce) {
 TEST(FeedLines, AloneNobodyIsAsked) {
     NodeTickets here(1);
     const auto pool = here.of(0);
-    GiverLine giver({nullptr, plan::Ledger(1000, plan::Delivery::exactly_once), 1000}, *pool, of("here"));
+    GiverLine giver({nullptr, plan::PassLedger(1000, plan::Delivery::exactly_once), 1000}, *pool, of("here"));
     std::vector<std::uint64_t> taken;
     take_all(giver.taker(), taken);
     std::vector<std::uint64_t> wanted(1000);
@@ -128,7 +128,7 @@ TEST(FeedLines, TimesAreRecordedIfTakersHaveAClock) {
     timed.rank = 7;
     timed.clock = [now = std::int64_t{0}]() mutable { return ++now; };
     std::vector<Timed> recorded;
-    GiverLineOptions options{nullptr, plan::Ledger(3, plan::Delivery::exactly_once), 3};
+    GiverLineOptions options{nullptr, plan::PassLedger(3, plan::Delivery::exactly_once), 3};
     options.record = [&](std::uint32_t rank, const Timed& each) {
         EXPECT_EQ(rank, 7U);
         recorded.push_back(each);
@@ -147,7 +147,7 @@ TEST(FeedLines, WhatATakerLeavesIsTakenByOthers) {
     const auto other = there.of(0);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver({std::move(others), plan::Ledger(50, plan::Delivery::exactly_once), 50}, *own,
+    GiverLine giver({std::move(others), plan::PassLedger(50, plan::Delivery::exactly_once), 50}, *own,
                     of("here"));
     {
         const auto line = TakerLine::open(to(port), *other, of("there")).or_throw();
@@ -168,7 +168,8 @@ TEST(FeedLines, ATakerThatDoesNotWaitForOthersEndsWhenAllIsGiven) {
     const auto other = there.of(0);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver({std::move(others), plan::Ledger(2, plan::Delivery::exactly_once), 2}, *own, of("here"));
+    GiverLine giver({std::move(others), plan::PassLedger(2, plan::Delivery::exactly_once), 2}, *own,
+                    of("here"));
     TakerOptions options = of("there");
     options.wait_for_others = false;
     const auto line = TakerLine::open(to(port), *other, options).or_throw();
@@ -192,7 +193,7 @@ TEST(FeedLines, WhatOthersHaveCommittedIsKnownWhenItIsAskedFor) {
     const auto other = there.of(0);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver({std::move(others), plan::Ledger(50, plan::Delivery::exactly_once), 50}, *own,
+    GiverLine giver({std::move(others), plan::PassLedger(50, plan::Delivery::exactly_once), 50}, *own,
                     of("here"));
     const auto line = TakerLine::open(to(port), *other, of("there")).or_throw();
     for (std::uint64_t n = 1; n <= 20; ++n) {
@@ -211,7 +212,7 @@ TEST(FeedLines, WhatATakerGivesBackIsTakenByOthers) {
     const auto other = here.of(1);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver({std::move(others), plan::Ledger(50, plan::Delivery::exactly_once), 50}, *own,
+    GiverLine giver({std::move(others), plan::PassLedger(50, plan::Delivery::exactly_once), 50}, *own,
                     of("here"));
     const auto line = TakerLine::open(to(port), *other, of("here")).or_throw();
     ASSERT_TRUE(line->taker().join());
@@ -229,7 +230,7 @@ TEST(FeedLines, WhatATakerGivesBackIsTakenByOthers) {
 TEST(FeedLines, AWaitCanBeStopped) {
     NodeTickets here(1);
     const auto pool = here.of(0);
-    GiverLine giver({nullptr, plan::Ledger(1, plan::Delivery::exactly_once), 1}, *pool, of("here"));
+    GiverLine giver({nullptr, plan::PassLedger(1, plan::Delivery::exactly_once), 1}, *pool, of("here"));
     const auto only = giver.taker().take_after({}, {});
     std::stop_source stop;
     std::thread waits([&] { EXPECT_EQ(giver.taker().take_after({}, stop.get_token()), std::nullopt); });

@@ -59,7 +59,7 @@ TEST(FeedMessages, ArriveAsTheyWere) {
     EXPECT_EQ(question.number, 7U);
     EXPECT_EQ(question.what, "what");
     EXPECT_FALSE(is_answer(encode(question)));
-    const auto answer = std::get<Answer>(back(Answer{7, "that"}));
+    const auto answer = std::get<GiverAnswer>(back(GiverAnswer{7, "that"}));
     EXPECT_EQ(answer.number, 7U);
     EXPECT_EQ(answer.what, "that");
     EXPECT_TRUE(is_answer(encode(answer)));
@@ -87,7 +87,7 @@ TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
           Message(Committed{9, some(), some(), {{3, 4, 5, true}}}), Message(CensusReply{7, some()}),
           Message(Granted{{1, 2}}), Message(Census{300}), Message(SealOpened{300, {4, 9}, 5, 6}),
           Message(CounterRange{{4, 9}}), Message(Welcome{5, 6, false, true}), Message(Question{7, "what"}),
-          Message(Answer{7, "that"}), Message(Refused{"why"})}) {
+          Message(GiverAnswer{7, "that"}), Message(Refused{"why"})}) {
         const std::string bytes = encode(message);
         for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode(bytes.substr(0, size)));
         EXPECT_FALSE(decode(bytes + "x"));

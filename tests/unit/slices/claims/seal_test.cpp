@@ -29,7 +29,7 @@ IntervalSet these(Interval range) {
 class Talk {
   public:
     explicit Talk(std::uint64_t positions, Delivery delivery = Delivery::exactly_once)
-        : line_(network_.endpoint(giver_id)), giver_(plan::Ledger(positions, delivery), positions) {}
+        : line_(network_.endpoint(giver_id)), giver_(plan::PassLedger(positions, delivery), positions) {}
 
     net::frames::PeerId join(const char* node, bool draws = false) {
         const net::frames::PeerId taker = network_.add();

@@ -7,7 +7,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Plan plan_of(std::vector<Source> sources, std::int64_t slices) {
+Plan plan_of(std::vector<PlanSource> sources, std::int64_t slices) {
     return std::move(Plan::make(std::move(sources), Cut::total, slices)).or_throw();
 }
 

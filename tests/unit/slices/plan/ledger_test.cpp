@@ -10,7 +10,7 @@
 namespace wq::slices::plan {
 namespace {
 
-using Node = Ledger::Node;
+using Node = PassLedger::Node;
 
 IntervalSet set(std::initializer_list<Interval> ranges) {
     IntervalSet all;
@@ -18,19 +18,19 @@ IntervalSet set(std::initializer_list<Interval> ranges) {
     return all;
 }
 
-TEST(Ledger, GivesEachPositionOnceUntilAllAreCommitted) {
-    Ledger ledger(10, Delivery::exactly_once);
+TEST(PassLedger, GivesEachPositionOnceUntilAllAreCommitted) {
+    PassLedger ledger(10, Delivery::exactly_once);
     EXPECT_EQ(ledger.draw(1, 6), Drawn(Grant{{0, 6}}));
     EXPECT_EQ(ledger.draw(2, 6), Drawn(Grant{{6, 10}}));
     EXPECT_EQ(ledger.draw(1, 6), Drawn(Wait{}));
     EXPECT_EQ(ledger.commit(1, set({{0, 6}})), set({{0, 6}}));
     EXPECT_EQ(ledger.draw(1, 6), Drawn(Wait{}));
     EXPECT_EQ(ledger.commit(2, set({{6, 10}})), set({{6, 10}}));
-    EXPECT_EQ(ledger.draw(1, 6), Drawn(End{}));
+    EXPECT_EQ(ledger.draw(1, 6), Drawn(PassEnd{}));
 }
 
-TEST(Ledger, WhatALostRankHadIsGivenAgainFirst) {
-    Ledger ledger(100, Delivery::exactly_once);
+TEST(PassLedger, WhatALostRankHadIsGivenAgainFirst) {
+    PassLedger ledger(100, Delivery::exactly_once);
     ledger.draw(1, 10);
     ledger.commit(1, set({{0, 2}}));
     // The node's other ranks have 3, 5 and what is not claimed.
@@ -41,23 +41,23 @@ TEST(Ledger, WhatALostRankHadIsGivenAgainFirst) {
     EXPECT_EQ(ledger.draw(2, 10), Drawn(Grant{{3, 13}})) << "with new ones behind them";
 }
 
-TEST(Ledger, OnlyWhoHasAPositionCommitsIt) {
-    Ledger ledger(10, Delivery::exactly_once);
+TEST(PassLedger, OnlyWhoHasAPositionCommitsIt) {
+    PassLedger ledger(10, Delivery::exactly_once);
     ledger.draw(1, 4);
     EXPECT_EQ(ledger.commit(2, set({{0, 4}})), IntervalSet{});
     EXPECT_EQ(ledger.commit(1, set({{2, 9}})), set({{2, 4}}));
     EXPECT_EQ(ledger.commit(1, set({{2, 4}})), IntervalSet{}) << "twice";
 }
 
-TEST(Ledger, AtMostOnceNobodyWaits) {
-    Ledger ledger(10, Delivery::at_most_once);
+TEST(PassLedger, AtMostOnceNobodyWaits) {
+    PassLedger ledger(10, Delivery::at_most_once);
     EXPECT_EQ(ledger.draw(1, 10), Drawn(Grant{{0, 10}}));
     EXPECT_EQ(ledger.lose(1), 0U);
-    EXPECT_EQ(ledger.draw(2, 1), Drawn(End{}));
+    EXPECT_EQ(ledger.draw(2, 1), Drawn(PassEnd{}));
 }
 
-TEST(Ledger, AtLeastOnceWhoWouldWaitGetsTheLastOfAStraggler) {
-    Ledger ledger(10, Delivery::at_least_once);
+TEST(PassLedger, AtLeastOnceWhoWouldWaitGetsTheLastOfAStraggler) {
+    PassLedger ledger(10, Delivery::at_least_once);
     ledger.draw(1, 10);
     EXPECT_EQ(ledger.draw(2, 3), Drawn(Grant{{7, 10}}));
     EXPECT_EQ(ledger.draw(2, 3), Drawn(Grant{{4, 7}})) << "each once";
@@ -65,12 +65,12 @@ TEST(Ledger, AtLeastOnceWhoWouldWaitGetsTheLastOfAStraggler) {
     EXPECT_EQ(ledger.draw(3, 99), Drawn(Wait{}));
     EXPECT_EQ(ledger.commit(2, set({{4, 10}})), set({{4, 10}}));
     EXPECT_EQ(ledger.commit(1, set({{0, 10}})), set({{0, 4}}));
-    EXPECT_EQ(ledger.draw(3, 1), Drawn(End{}));
+    EXPECT_EQ(ledger.draw(3, 1), Drawn(PassEnd{}));
     EXPECT_EQ(ledger.audit(), "");
 }
 
-TEST(Ledger, WhatIsSealedGoesToWhoDrewIt) {
-    Ledger ledger(100, Delivery::exactly_once);
+TEST(PassLedger, WhatIsSealedGoesToWhoDrewIt) {
+    PassLedger ledger(100, Delivery::exactly_once);
     ledger.draw(1, 10);
     EXPECT_EQ(ledger.seal(50), (Interval{10, 60}));
     EXPECT_EQ(ledger.to_give(), 90U);
@@ -86,8 +86,8 @@ TEST(Ledger, WhatIsSealedGoesToWhoDrewIt) {
     EXPECT_EQ(ledger.audit(), "");
 }
 
-TEST(Ledger, AtMostOnceWhatMayHaveBeenDrawnIsNotGivenAgain) {
-    Ledger ledger(100, Delivery::at_most_once);
+TEST(PassLedger, AtMostOnceWhatMayHaveBeenDrawnIsNotGivenAgain) {
+    PassLedger ledger(100, Delivery::at_most_once);
     ledger.seal(50);
     ledger.drawn(1, set({{0, 10}}));
     EXPECT_EQ(ledger.committed(), set({{0, 10}}));
@@ -96,8 +96,8 @@ TEST(Ledger, AtMostOnceWhatMayHaveBeenDrawnIsNotGivenAgain) {
     EXPECT_EQ(ledger.audit(), "");
 }
 
-TEST(Ledger, AtLeastOnceWhatWasDrawnIsGivenTwice) {
-    Ledger ledger(10, Delivery::at_least_once);
+TEST(PassLedger, AtLeastOnceWhatWasDrawnIsGivenTwice) {
+    PassLedger ledger(10, Delivery::at_least_once);
     ledger.seal(10);
     EXPECT_EQ(ledger.draw(2, 10), Drawn(Wait{})) << "nobody is known to have it";
     ledger.drawn(1, set({{0, 10}}));
@@ -105,16 +105,16 @@ TEST(Ledger, AtLeastOnceWhatWasDrawnIsGivenTwice) {
     EXPECT_EQ(ledger.audit(), "");
 }
 
-TEST(Ledger, WhatIsBeyondItsPositionsWasNotCommitted) {
-    Ledger ledger(10, Delivery::exactly_once, set({{8, 20}}));
+TEST(PassLedger, WhatIsBeyondItsPositionsWasNotCommitted) {
+    PassLedger ledger(10, Delivery::exactly_once, set({{8, 20}}));
     EXPECT_EQ(ledger.draw(1, 10), Drawn(Grant{{0, 8}}));
     ledger.commit(1, set({{0, 8}}));
-    EXPECT_EQ(ledger.draw(1, 10), Drawn(End{}));
+    EXPECT_EQ(ledger.draw(1, 10), Drawn(PassEnd{}));
     EXPECT_EQ(ledger.audit(), "");
 }
 
-TEST(Ledger, GoesOnFromWhatWasCommitted) {
-    Ledger ledger(10, Delivery::exactly_once, set({{0, 3}, {5, 6}}));
+TEST(PassLedger, GoesOnFromWhatWasCommitted) {
+    PassLedger ledger(10, Delivery::exactly_once, set({{0, 3}, {5, 6}}));
     EXPECT_EQ(ledger.to_give(), 6U);
     EXPECT_EQ(ledger.draw(1, 10), Drawn(Grant{{3, 5}}));
     EXPECT_EQ(ledger.draw(1, 10), Drawn(Grant{{6, 10}}));
@@ -194,7 +194,7 @@ class Histories {
     void take(Node node, Group& group, Rank& rank) {
         if (group.word.empty()) {
             const Drawn drawn = ledger_.draw(node, 1 + random_() % 40);
-            ended_ = std::holds_alternative<End>(drawn);
+            ended_ = std::holds_alternative<PassEnd>(drawn);
             if (const auto* grant = std::get_if<Grant>(&drawn)) group.word.insert(grant->positions);
             // Who waits tells what it has done.
             if (std::holds_alternative<Wait>(drawn)) tell(node, rank);
@@ -232,7 +232,7 @@ class Histories {
     std::mt19937_64 random_;
     Delivery delivery_;
     std::uint64_t positions_;
-    Ledger ledger_;
+    PassLedger ledger_;
     std::map<Node, Group> groups_;
     std::map<std::uint64_t, int> counted_;  // commits
     std::map<std::uint64_t, int> taken_;
@@ -243,7 +243,7 @@ class Histories {
     bool ended_ = false;
 };
 
-TEST(Ledger, CountsEachPositionOnceWhoeverIsKilled) {
+TEST(PassLedger, CountsEachPositionOnceWhoeverIsKilled) {
     for (const Delivery delivery : {Delivery::exactly_once, Delivery::at_most_once, Delivery::at_least_once})
         for (unsigned seed = 0; seed < 40; ++seed) {
             Histories(seed, delivery).run();

@@ -52,10 +52,10 @@ TEST(Plan, WhatNobodyCanCountIsNotCut) {
 TEST(Plan, CoversEachRecordOnce) {
     std::mt19937_64 random(1);
     for (int round = 0; round < 500; ++round) {
-        std::vector<Source> sources(1 + random() % 6);
+        std::vector<PlanSource> sources(1 + random() % 6);
         std::uint64_t records = 0;
         std::uint64_t not_empty = 0;
-        for (Source& source : sources) {
+        for (PlanSource& source : sources) {
             source.name = "s" + std::to_string(&source - sources.data());
             source.records =
                 random() % 3 == 0 ? random() % 3 : random() % (std::uint64_t{1} << random() % 40);
@@ -101,7 +101,7 @@ TEST(Plan, OfTrillionsOfSlicesIsAsSmall) {
 }
 
 TEST(Plan, SaysWhatIsWrong) {
-    const auto why = [](std::vector<Source> sources, Cut cut, std::int64_t slices) {
+    const auto why = [](std::vector<PlanSource> sources, Cut cut, std::int64_t slices) {
         const auto plan = Plan::make(std::move(sources), cut, slices);
         EXPECT_FALSE(plan);
         EXPECT_EQ(plan.error().code, ExitCode::usage);
@@ -122,7 +122,7 @@ TEST(Plan, SaysWhatIsWrong) {
 }
 
 TEST(Plan, DigestTellsOtherWorks) {
-    const auto digest = [](std::vector<Source> sources, Cut cut, std::int64_t slices) {
+    const auto digest = [](std::vector<PlanSource> sources, Cut cut, std::int64_t slices) {
         return Plan::make(std::move(sources), cut, slices)->digest();
     };
     const std::uint64_t one = digest({{"a", 4}, {"b", 5}}, Cut::total, 4);
@@ -144,8 +144,8 @@ TEST(Slice, IsReadAsItIsWritten) {
         EXPECT_EQ(Slice::parse(whole), (Slice{whole, {}})) << whole;
 }
 
-TEST(Order, IsAPermutationOfEachEpoch) {
-    auto order = Order::make({.slices = 50, .epochs = 3, .seed = 4});
+TEST(SliceOrder, IsAPermutationOfEachEpoch) {
+    auto order = SliceOrder::make({.slices = 50, .epochs = 3, .seed = 4});
     ASSERT_TRUE(order);
     std::vector<std::vector<std::uint64_t>> epochs(3);
     for (std::uint64_t position = 0; position < order->positions(); ++position)
@@ -159,10 +159,10 @@ TEST(Order, IsAPermutationOfEachEpoch) {
     EXPECT_EQ(order->slice_at(3), epochs[0][3]);
 }
 
-TEST(Order, IsTheSameOneAfterTheOtherAndBackwards) {
+TEST(SliceOrder, IsTheSameOneAfterTheOtherAndBackwards) {
     for (const std::uint64_t slices : {1u, 2u, 7u, 8u, 9u, 40u, 300u, 10'000u}) {
-        auto forward = Order::make({slices, 3, true, slices});
-        auto backward = Order::make({slices, 3, true, slices});
+        auto forward = SliceOrder::make({slices, 3, true, slices});
+        auto backward = SliceOrder::make({slices, 3, true, slices});
         std::vector<std::uint64_t> all;
         for (std::uint64_t position = 0; position < 3 * slices; ++position)
             all.push_back(forward->slice_at(position));
@@ -173,19 +173,20 @@ TEST(Order, IsTheSameOneAfterTheOtherAndBackwards) {
     }
 }
 
-TEST(Order, WithoutShufflingIsThatOfThePlan) {
-    auto order = Order::make({.slices = 5, .epochs = 2, .shuffle = false});
+TEST(SliceOrder, WithoutShufflingIsThatOfThePlan) {
+    auto order = SliceOrder::make({.slices = 5, .epochs = 2, .shuffle = false});
     ASSERT_TRUE(order);
     for (std::uint64_t position = 0; position < 10; ++position)
         EXPECT_EQ(order->slice_at(position), position % 5);
 }
 
-TEST(Order, SaysWhatIsWrong) {
-    EXPECT_FALSE(Order::make({.slices = 0}));
-    EXPECT_THAT(Order::make({.slices = 1, .epochs = 0}).error().message, HasSubstr("epochs is 0"));
-    EXPECT_THAT(
-        Order::make({.slices = std::uint64_t{1} << 40, .epochs = std::uint64_t{1} << 40}).error().message,
-        HasSubstr("at most 2^62"));
+TEST(SliceOrder, SaysWhatIsWrong) {
+    EXPECT_FALSE(SliceOrder::make({.slices = 0}));
+    EXPECT_THAT(SliceOrder::make({.slices = 1, .epochs = 0}).error().message, HasSubstr("epochs is 0"));
+    EXPECT_THAT(SliceOrder::make({.slices = std::uint64_t{1} << 40, .epochs = std::uint64_t{1} << 40})
+                    .error()
+                    .message,
+                HasSubstr("at most 2^62"));
 }
 
 }  // namespace
