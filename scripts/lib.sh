@@ -89,12 +89,13 @@ install_packages() {
     fi
 }
 
+# Without these, ccache keeps nothing that uses parsed headers; our sources have no __TIME__.
+export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:+$CCACHE_SLOPPINESS,}pch_defines,time_macros"
+
 # configure FOLDER [OPTION...]: CMake with Ninja, quiet unless it fails.
 configure() {
     # Paths below ROOT count as relative, so that a second clone finds what the first one compiled.
     export CCACHE_BASEDIR="$ROOT" CCACHE_NOHASHDIR=1
-    # Without these, ccache keeps nothing that uses parsed headers; our sources have no __TIME__.
-    export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:+$CCACHE_SLOPPINESS,}pch_defines,time_macros"
     folder=$1
     shift
     log=$(mktemp)

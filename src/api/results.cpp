@@ -193,7 +193,7 @@ void Results::add_ended(std::unique_ptr<TaskData> ended) {
 }
 
 void Results::add_unexpected(std::unique_ptr<TaskData> ended) {
-    make_room();
+    make_room();  // first, as what expect() has counted must come
     expect(*ended);
     add_ended(std::move(ended));
 }

@@ -1,4 +1,4 @@
-// What both modules of the package have, and how methods are bound to their classes.
+// Both modules of the package bind the same engine by bind_all(), and each method by bind_method().
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -99,7 +99,7 @@ Result<std::unique_ptr<functions::coprocess::Runner>> start_coprocesses(const Co
     pool.first_back_off = std::chrono::duration_cast<Duration>(pool.first_back_off * time_scale);
     pool.gpu_variable = worker.slice.gpu_variable;
     pool.gpus = worker.slice.gpus;
-    auto runner = functions::coprocess::Runner::start(std::move(pool), interrupt);
+    auto runner = functions::coprocess::Runner::start(pool, interrupt);
     if (!runner && runner.error().code == ExitCode::bad_input)
         return unusable(settings.file, runner.error().message);
     return runner;
