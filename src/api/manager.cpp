@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 
 #include "api/lines.h"
 #include "api/listening.h"
@@ -23,10 +22,6 @@ namespace {
 
 net::contact::KnownAs known_as(const ManagerOptions& options) {
     return {options.name, options.catalog, true, api::generates_key(options)};
-}
-
-void print_line(const std::string& text) {
-    std::fprintf(stderr, "work_queue: %s\n", text.c_str());
 }
 
 // A program may have several managers with open ports; warn the user once.
@@ -68,7 +63,7 @@ T or_refuse(Result<T> result) {
 class Manager::Impl {
   public:
     explicit Impl(ManagerOptions given)
-        : options(std::move(given)), lines(options.say ? options.say : print_line) {
+        : options(std::move(given)), lines(options.say ? options.say : api::print_line) {
         if (options.output_limit > engine::model::most_output)
             refuse({ExitCode::usage, "output_limit is at most 1 GiB: write larger outputs to a file"});
         say = [this](const std::string& text) { lines.add_line(text); };
