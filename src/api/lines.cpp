@@ -1,5 +1,6 @@
 #include "api/lines.h"
 
+#include <cstdio>
 #include <utility>
 
 #include "base/signals.h"
@@ -8,6 +9,10 @@ namespace wq::api {
 
 namespace {
 constexpr std::size_t most_waiting_lines = 10'000;
+}
+
+void print_line(const std::string& line) {
+    std::fprintf(stderr, "work_queue: %s\n", line.c_str());
 }
 
 Lines::Lines(Say say) : say_(std::move(say)), thread_(quiet_thread([this] { run(); })) {}

@@ -12,6 +12,9 @@
 
 namespace wq::api {
 
+// Prints a line to stderr, if the program gave no `say`.
+void print_line(const std::string& line);
+
 class Lines {
   public:
     using Say = std::function<void(const std::string&)>;

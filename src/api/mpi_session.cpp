@@ -2,11 +2,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <vector>
 
+#include "api/lines.h"
 #include "api/session_parts.h"
 #include "api/setup_error.h"
 #include "base/background.h"
@@ -32,10 +32,6 @@
 namespace wq {
 
 namespace {
-
-void print_line(const std::string& text) {
-    std::fprintf(stderr, "work_queue: %s\n", text.c_str());
-}
 
 // A second session would wait for ranks that construct none.
 class OnlyOne {
@@ -70,7 +66,7 @@ struct LastSteps {
 };
 
 void waits_for_ranks() {
-    print_line("has waited a minute at the end of its MpiSession for the other ranks to reach it");
+    api::print_line("has waited a minute at the end of its MpiSession for the other ranks to reach it");
 }
 
 // Keeps it until the process exits, without destroying it.
@@ -109,7 +105,7 @@ struct RankParts : MpiSession::Parts {
     void give_back_signals() override;
     void begins_to_manage() override { session().ready(); }
     std::unique_ptr<ranks::mpi::Watchdog> before_collectives() override {
-        return session().before_collectives(print_line);
+        return session().before_collectives(api::print_line);
     }
     void after_collectives() override { session().ready(); }
 
@@ -151,7 +147,7 @@ void RankParts::start(const Functions& given, const MpiOptions& options) {
 // Forks and signals come before MPI starts.
 void RankParts::begin(const node::process::FunctionTable& table) {
     ranks::mpi::GuardOptions guard;
-    guard.say = print_line;
+    guard.say = api::print_line;
     // The rank, not the guard, writes what the program has buffered for its streams.
     if (const auto code = ranks::mpi::fork_guard(environment(), last->guard, guard)) ::_exit(*code);
     launcher = node::launcher::Launcher::start(&table).or_throw();
@@ -332,7 +328,7 @@ int MpiSession::serve() {
     try {
         return whole(*parts_).serve();
     } catch (const Failure& failure) {
-        print_line(failure.error.message);
+        api::print_line(failure.error.message);
         parts_->lost_a_rank = true;  // the manager learns of it like of any lost rank
         return to_int(failure.error.code);
     }

@@ -51,31 +51,34 @@ ProgramManager::ProgramManager(ProgramManagerOptions options)
 
 Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOptions options) {
     std::unique_ptr<ProgramManager> program(new ProgramManager(std::move(options)));
-    ProgramManagerOptions& with = program->options_;
-    if (const Status open = program->open_logs(with.logs); !open) return open.error();
-    manager::ManagerOptions manager;
-    manager.most_unwritten_bytes = with.summaries.most_bytes;
-    manager.reactor = reactor_options(with);
-    manager.disconnect_limit = with.disconnect_limit;
-    manager.ranks = with.ranks;
-    manager.sample_every = with.logs.statistics.empty() ? sample_seldom : sample_often;
-    manager.output_limit = with.output_limit;
-    manager.ends_workers = with.ends_workers;
-    manager.how_to_keep_hosts = "unblock_host() readmits it";
-    manager.counters = with.counters;
-    manager.lends_memory = true;
-    program->files_ = std::make_unique<BackgroundThread>();
-    manager.background = program->files_.get();
-    program->manager_ = std::make_unique<manager::Manager>(std::move(manager), program->tasks_,
-                                                           program->recorder_, program->started_);
-    program->status_.list(*program->manager_, std::move(with.announce));
-    program->status_.list_to_others(*program->manager_, with.lists);
-    program->manager_->say = [raw = program.get()](const std::string& text) {
-        raw->options_.say(text);
-        raw->debug("wq", text);
-    };
-    program->thread_ = quiet_thread([raw = program.get()] { raw->run(); });
+    if (const Status begun = program->begin(); !begun) return begun.error();
     return program;
+}
+
+Status ProgramManager::begin() {
+    if (Status open = open_logs(options_.logs); !open) return open;
+    manager::ManagerOptions manager;
+    manager.most_unwritten_bytes = options_.summaries.most_bytes;
+    manager.reactor = reactor_options(options_);
+    manager.disconnect_limit = options_.disconnect_limit;
+    manager.ranks = options_.ranks;
+    manager.sample_every = options_.logs.statistics.empty() ? sample_seldom : sample_often;
+    manager.output_limit = options_.output_limit;
+    manager.ends_workers = options_.ends_workers;
+    manager.how_to_keep_hosts = "unblock_host() readmits it";
+    manager.counters = options_.counters;
+    manager.lends_memory = true;
+    files_ = std::make_unique<BackgroundThread>();
+    manager.background = files_.get();
+    manager_ = std::make_unique<manager::Manager>(std::move(manager), tasks_, recorder_, started_);
+    status_.list(*manager_, std::move(options_.announce));
+    status_.list_to_others(*manager_, options_.lists);
+    manager_->say = [this](const std::string& text) {
+        options_.say(text);
+        debug("wq", text);
+    };
+    thread_ = quiet_thread([this] { run(); });
+    return success();
 }
 
 void ProgramManager::end() {

@@ -150,8 +150,12 @@ class ProgramManager {
     std::string failure() const { return queue_.failure(); }
     Error ended() const { return {ExitCode::unreachable, queue_.why_closed()}; }
 
-  private:
+  protected:
     explicit ProgramManager(ProgramManagerOptions options);
+    // Opens the logs and starts the manager's thread. Error: a log cannot be opened.
+    Status begin();
+
+  private:
     // What `work` returns on the manager's thread; if that has ended, nothing: 0, false, null or an empty
     // list.
     template <class Work>
