@@ -51,9 +51,13 @@ void fields(engine::model::Measured& v, V& visit) {
     visit(v.usage, v.exceeded);
 }
 template <class V>
+void fields(engine::model::FileTimes& v, V& visit) {
+    visit(v.inputs_there_us, v.outputs_there_us);
+}
+template <class V>
 void fields(engine::model::Outcome& v, V& visit) {
     visit(v.ending, v.exit_code, v.signal, v.started_us, v.wall_us, v.user_us, v.system_us, v.peak_memory_kb,
-          v.bytes_read, v.bytes_written, v.stdout_bytes, v.stderr_bytes, v.reason, v.measured);
+          v.bytes_read, v.bytes_written, v.stdout_bytes, v.stderr_bytes, v.reason, v.measured, v.files);
 }
 template <class V>
 void fields(engine::model::Output& v, V& visit) {

@@ -309,11 +309,31 @@ TEST_F(Sessions, TimesOfAClockHoursAheadAreOurs) {
     ahead.clock = std::int64_t{7} * 3600 * 1'000'000;
     const net::messages::Lease lease = *first<net::messages::Lease>(say(worker, {ahead}));
     engine::model::Outcome outcome;
+    outcome.files.inputs_there_us = ahead.clock + 3;
     outcome.started_us = ahead.clock + 5;
+    outcome.files.outputs_there_us = ahead.clock + 8;
     say(worker, {net::messages::Ended{lease.task, lease.attempt, outcome, {}}});
     recorder_.write();
     ASSERT_EQ(recorder_.written().size(), 1U);
-    EXPECT_EQ(recorder_.written().front().record.outcome.started_us, 5);
+    const engine::model::Outcome& ours = recorder_.written().front().record.outcome;
+    EXPECT_EQ(ours.started_us, 5);
+    EXPECT_EQ(ours.files, (engine::model::FileTimes{3, 8}));
+}
+
+TEST_F(Sessions, TimesThatAWorkerDoesNotKnowStayUnknown) {
+    Peer worker = peer();
+    net::messages::Hello ahead = hello("a");
+    ahead.clock = std::int64_t{7} * 3600 * 1'000'000;
+    const net::messages::Lease lease = *first<net::messages::Lease>(say(worker, {ahead}));
+    engine::model::Outcome never_started;
+    never_started.ending = engine::model::Ending::input_missing;
+    never_started.files.outputs_there_us = 5;  // long before our clock's beginning
+    say(worker, {net::messages::Ended{lease.task, lease.attempt, never_started, {}}});
+    recorder_.write();
+    ASSERT_EQ(recorder_.written().size(), 1U);
+    const engine::model::Outcome& ours = recorder_.written().front().record.outcome;
+    EXPECT_EQ(ours.started_us, 0);
+    EXPECT_EQ(ours.files, engine::model::FileTimes{});
 }
 
 TEST_F(Sessions, WhoSaysTooMuchDelaysNobody) {
@@ -347,8 +367,11 @@ TEST(Plausible, WhatNoTaskUsesIsCut) {
     outcome.wall_us = INT64_MIN;
     outcome.user_us = INT64_MAX;
     outcome.bytes_read = -1;
+    outcome.files = {INT64_MIN, INT64_MAX};
     net::session::make_plausible(outcome);
     EXPECT_EQ(outcome.wall_us, 0);
+    EXPECT_EQ(outcome.files.inputs_there_us, 0);
+    EXPECT_LT(outcome.files.outputs_there_us, INT64_MAX / 1000);
     EXPECT_LT(outcome.user_us, INT64_MAX / 1000);
     EXPECT_EQ(outcome.bytes_read, 0);
 }

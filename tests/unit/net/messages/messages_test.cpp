@@ -19,6 +19,7 @@ std::vector<Message> samples() {
     outcome.reason = "one\nline";
     outcome.measured.emplace().usage.memory = 812;
     outcome.measured->exceeded.memory_mb = 800;
+    outcome.files = {1'699'999'999'000'000, 1'700'000'001'000'000};
     IntervalSet held;
     held.insert({3, 9});
     held.insert({1'000'000, 1'000'001});
@@ -149,6 +150,7 @@ TEST(Messages, FieldsSurvive) {
     const auto& ended = std::get<Ended>(read->at(3));
     EXPECT_EQ(ended.outcome.signal, 9);
     EXPECT_EQ(ended.outcome.measured, std::get<Ended>(samples().at(3)).outcome.measured);
+    EXPECT_EQ(ended.outcome.files, std::get<Ended>(samples().at(3)).outcome.files);
     EXPECT_EQ(ended.outcome.stdout_bytes, ~std::uint64_t{0});
     EXPECT_EQ(ended.output.out, std::string("a\0b", 3));
     EXPECT_EQ(std::get<Lease>(read->at(14)).watch, std::get<Lease>(samples().at(14)).watch);
