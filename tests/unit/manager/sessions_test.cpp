@@ -112,8 +112,11 @@ TEST_F(Sessions, TasksResultsAndTheRestHaveTheirTimesApart) {
 
 TEST_F(Sessions, AnotherVersionIsRefusedWithBothNumbers) {
     net::messages::Hello old = hello("a");
-    old.version = 1;
-    expect_refused({old}, "protocol 1, the manager " + std::to_string(net::messages::protocol_version));
+    for (const std::uint32_t version : {1U, 12U, net::messages::protocol_version + 1}) {
+        old.version = version;
+        expect_refused({old}, "protocol " + std::to_string(version) + ", the manager " +
+                                  std::to_string(net::messages::protocol_version));
+    }
 }
 
 TEST_F(Sessions, WhatMakesNoSenseIsRefused) {
