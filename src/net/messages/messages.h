@@ -6,7 +6,7 @@
 // Versions: 1 (first); 2 (msgpack; workers over TCP, functions); 3 (limits of output, departures, functions
 // as features); 4 (files of tasks); 5 (rules of allocation); 6 (watched tasks); 7 (status, batch jobs);
 // 8 (coprocesses); 9 (arguments in memory that a worker maps); 10 (folder of a script); 11 (last words);
-// 12 (listings of the status); 13 (when the files of a task were there).
+// 12 (listings of the status); 13 (times of files and of workers).
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ void fields(engine::model::Usage& v, V& visit) {
 }
 template <class V>
 void fields(engine::model::Measured& v, V& visit) {
-    visit(v.usage, v.exceeded);
+    visit(v.usage, v.exceeded, v.disk_wait);
 }
 template <class V>
 void fields(engine::model::FileTimes& v, V& visit) {
@@ -431,6 +431,10 @@ class Unpack {
     void get(const msgpack::object& in, engine::model::Usage& value) {
         nested(in, value);
         value = engine::model::within_bounds(value);
+    }
+    void get(const msgpack::object& in, engine::model::Measured& value) {
+        nested(in, value);
+        value.disk_wait = std::clamp<std::int64_t>(value.disk_wait, engine::model::unsaid, 1000);
     }
     void get(const msgpack::object& in, engine::model::UsagePoint& value) {
         nested(in, value);

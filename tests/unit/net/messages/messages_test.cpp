@@ -19,6 +19,7 @@ std::vector<Message> samples() {
     outcome.reason = "one\nline";
     outcome.measured.emplace().usage.memory = 812;
     outcome.measured->exceeded.memory_mb = 800;
+    outcome.measured->disk_wait = 250;
     outcome.files = {1'699'999'999'000'000, 1'700'000'001'000'000};
     IntervalSet held;
     held.insert({3, 9});
@@ -172,11 +173,13 @@ TEST(Messages, AmountsThatNothingTakesAreHeldToTheirBounds) {
 #define WQ_SAY(name, unit, meaning) usage.name = said;
         WQ_USAGE(WQ_SAY)
 #undef WQ_SAY
+        ended.outcome.measured->disk_wait = said;
         ended.output.monitor.emplace().points.push_back({said, "", {}});
         const auto read = decode(encode(ended));
         ASSERT_TRUE(read.has_value()) << said;
         const std::int64_t at_us = std::get<Ended>(read->at(0)).output.monitor->points.at(0).at_us;
         EXPECT_EQ(at_us, said < 0 ? 0 : std::min(said, engine::model::most_measured));
+        EXPECT_EQ(std::get<Ended>(read->at(0)).outcome.measured->disk_wait, said < 0 ? -1 : 1000);
         const engine::model::Usage& heard = std::get<Ended>(read->at(0)).outcome.measured->usage;
 #define WQ_HEARD(name, unit, meaning)                    \
     EXPECT_LE(heard.name, engine::model::most_measured); \
