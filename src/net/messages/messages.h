@@ -37,9 +37,12 @@ struct Hello {
     std::optional<std::uint32_t> rank;         // in an MPI job; nullopt: a TCP worker
     std::string host;
     engine::model::Resources offers;
-    std::optional<Duration> leaves_in;  // until its batch job ends; a duration, because clocks of hosts may
-                                        // differ by hours
-    WallMicros clock = 0;               // its wall clock when it sends this
+    // Durations, because clocks of hosts may differ by hours; nullopt: not known.
+    std::optional<Duration> leaves_in;    // until its batch job ends
+    std::optional<Duration> process_age;  // how long its process has run
+    std::optional<Duration> job_age;      // how long its batch job has run
+    std::int64_t allocated_cores = 0;     // to its batch job on its host; 0: not known
+    WallMicros clock = 0;                 // its wall clock when it sends this
     bool takes_tickets = false;
     std::string remark;  // one line for the user, such as "bound to 1 of 64 cores"; may be empty
     std::vector<std::string> features;

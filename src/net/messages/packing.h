@@ -91,8 +91,9 @@ void fields(LeaseFiles& v, V& visit) {
 
 template <class V>
 void fields(Hello& m, V& visit) {
-    visit(m.version, m.rank, m.host, m.offers, m.leaves_in, m.clock, m.takes_tickets, m.remark, m.features,
-          m.os, m.arch, m.node, m.job, m.address, m.identity, m.resume, m.answers_sent, m.holding);
+    visit(m.version, m.rank, m.host, m.offers, m.leaves_in, m.process_age, m.job_age, m.allocated_cores,
+          m.clock, m.takes_tickets, m.remark, m.features, m.os, m.arch, m.node, m.job, m.address, m.identity,
+          m.resume, m.answers_sent, m.holding);
 }
 template <class V>
 void fields(Refused& m, V& visit) {

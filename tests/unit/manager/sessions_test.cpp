@@ -119,6 +119,48 @@ TEST_F(Sessions, AnotherVersionIsRefusedWithBothNumbers) {
     }
 }
 
+TEST_F(Sessions, WhatAWorkerSaysOfItsProcessAndJobIsRecordedByOurClock) {
+    net::messages::Hello in_job = hello("a");
+    in_job.clock = 7'000'000'000'000'000;  // its clock is years ahead
+    in_job.leaves_in = std::chrono::hours(2);
+    in_job.process_age = std::chrono::minutes(5);
+    in_job.job_age = std::chrono::hours(1);
+    in_job.allocated_cores = 96;
+    in_job.job = "77_1";
+    const engine::model::Now now{Instant{}, 1'700'000'000'000'000};
+    const records::journal::WorkerRecord record = recorded(in_job, now);
+    constexpr std::int64_t hour = std::int64_t{3600} * micros_per_second;
+    EXPECT_EQ(record.joined_us, now.wall);
+    EXPECT_EQ(record.process_started_us, now.wall - hour / 12);
+    EXPECT_EQ(record.job_started_us, now.wall - hour);
+    EXPECT_EQ(record.job_ends_us, now.wall + 2 * hour);
+    EXPECT_EQ(record.allocated_cores, 96);
+    EXPECT_EQ(record.job, "77_1");
+    const records::journal::WorkerRecord alone = recorded(hello("b"), now);
+    EXPECT_EQ(alone.process_started_us, 0);
+    EXPECT_EQ(alone.job_started_us, 0);
+    EXPECT_EQ(alone.job_ends_us, 0);
+    EXPECT_EQ(alone.allocated_cores, 0);
+}
+
+TEST_F(Sessions, WhatAWorkerSaysOfItsProcessAndJobIsBounded) {
+    const engine::model::Now now{Instant{}, 1'700'000'000'000'000};
+    int name = 0;
+    for (const std::int64_t said : {INT64_MIN, std::int64_t{-5}, INT64_MAX}) {
+        net::messages::Hello strange = hello("strange" + std::to_string(++name));
+        strange.leaves_in = strange.process_age = strange.job_age = Duration(said);
+        strange.allocated_cores = said;
+        const records::journal::WorkerRecord record = recorded(strange, now);
+        for (const WallMicros began : {record.process_started_us, record.job_started_us}) {
+            EXPECT_GT(began, 0);
+            EXPECT_LE(began, now.wall);
+        }
+        EXPECT_GE(record.job_ends_us, now.wall);
+        EXPECT_LT(record.job_ends_us, 2 * now.wall);
+        EXPECT_EQ(record.allocated_cores, said < 0 ? 0 : engine::model::most_size);
+    }
+}
+
 TEST_F(Sessions, WhatMakesNoSenseIsRefused) {
     net::messages::Hello rank = hello("a");
     rank.rank = 0;

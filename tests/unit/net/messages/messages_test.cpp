@@ -29,6 +29,9 @@ std::vector<Message> samples() {
     hello.host = "node3";
     hello.offers = {64, 1 << 20, 5, 2, 3};
     hello.leaves_in = std::chrono::hours(3);
+    hello.process_age = std::chrono::minutes(5);
+    hello.job_age = std::chrono::hours(1);
+    hello.allocated_cores = 96;
     hello.clock = 1'700'000'000'000'000;
     hello.takes_tickets = true;
     hello.remark = "bound to 1 of 64 cores";
@@ -146,6 +149,9 @@ TEST(Messages, FieldsSurvive) {
     const auto& hello = std::get<Hello>(read->at(0));
     EXPECT_EQ(hello.offers, (engine::model::Resources{64, 1 << 20, 5, 2, 3}));
     EXPECT_EQ(hello.leaves_in, std::chrono::hours(3));
+    EXPECT_EQ(hello.process_age, std::chrono::minutes(5));
+    EXPECT_EQ(hello.job_age, std::chrono::hours(1));
+    EXPECT_EQ(hello.allocated_cores, 96);
     EXPECT_EQ(hello.clock, 1'700'000'000'000'000);
     EXPECT_EQ(hello.holding.at(1), (std::pair<TaskId, Attempt>(1, 3)));
     const auto& ended = std::get<Ended>(read->at(3));
