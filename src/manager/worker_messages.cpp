@@ -20,6 +20,13 @@ std::array<records::recorder::LargeText, 2> mapped(const std::array<Descriptor, 
     return texts;
 }
 
+// From the clock of the worker to ours.
+void turn_back_clock(engine::model::Outcome& outcome, std::int64_t ahead_us) {
+    for (WallMicros* time :
+         {&outcome.started_us, &outcome.files.inputs_there_us, &outcome.files.outputs_there_us})
+        if (*time != 0) *time = std::max<WallMicros>(*time - ahead_us, 0);
+}
+
 }  // namespace
 
 WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& bytes, std::size_t& at,
@@ -136,7 +143,7 @@ void WorkerMessages::on(Link& link, net::messages::Ended& message, engine::model
         output.large = mapped(transfers->take_streams(worker, message.task, message.attempt));
         transfers->drop_if_of(worker, message.task, message.attempt);
     }
-    if (link.session != nullptr) message.outcome.started_us -= link.session->clock_ahead_us;
+    if (link.session != nullptr) turn_back_clock(message.outcome, link.session->clock_ahead_us);
     output_ = &output;
     output_of_ = {message.task, message.attempt};
     call_ended_ = call_ended_ || !message.output.result.empty();  // commands have no result

@@ -20,6 +20,12 @@ std::int64_t difference(WallMicros theirs, WallMicros ours) {
     return ahead < least_difference_us && ahead > -least_difference_us ? 0 : ahead;
 }
 
+// What a peer says is not trusted.
+Duration bounded(Duration said) {
+    constexpr Duration longest = std::chrono::hours(24 * 3650);
+    return std::clamp<Duration>(said, Duration{0}, longest);
+}
+
 engine::model::WorkerJoined joined(const net::messages::Hello& message, WorkerId worker,
                                    engine::model::Now now) {
     engine::model::WorkerJoined joined;
@@ -28,10 +34,16 @@ engine::model::WorkerJoined joined(const net::messages::Hello& message, WorkerId
     joined.offers = message.offers;
     joined.takes_tickets = message.takes_tickets;
     joined.features = message.features;
-    constexpr Duration longest = std::chrono::hours(24 * 3650);
-    if (message.leaves_in)
-        joined.leaves_at = now.instant + std::clamp<Duration>(*message.leaves_in, Duration{0}, longest);
+    if (message.leaves_in) joined.leaves_at = now.instant + bounded(*message.leaves_in);
     return joined;
+}
+
+WallMicros micros_in(Duration duration) {
+    return duration / std::chrono::microseconds(1);
+}
+
+WallMicros time_before(engine::model::Now now, const std::optional<Duration>& age) {
+    return age ? std::max<WallMicros>(now.wall - micros_in(bounded(*age)), 0) : 0;
 }
 
 records::journal::WorkerRecord record_of(const net::messages::Hello& message, WorkerId worker,
@@ -42,6 +54,10 @@ records::journal::WorkerRecord record_of(const net::messages::Hello& message, Wo
     record.address = std::move(address);
     record.offers = message.offers;
     record.joined_us = now.wall;
+    record.process_started_us = time_before(now, message.process_age);
+    record.job_started_us = time_before(now, message.job_age);
+    if (message.leaves_in) record.job_ends_us = now.wall + micros_in(bounded(*message.leaves_in));
+    record.allocated_cores = std::clamp<std::int64_t>(message.allocated_cores, 0, engine::model::most_size);
     record.job = message.job;
     record.os = message.os;
     record.arch = message.arch;

@@ -68,6 +68,7 @@ bool StagedTasks::handle_end(node::launcher::TaskEnded& end) {
     const WorkerFiles::Phase phase = files_->phase_of(key);
     if (phase != WorkerFiles::Phase::making && phase != WorkerFiles::Phase::running) return false;
     if (end.outcome.ending == engine::model::Ending::killed) {
+        end.outcome.files = files_->times_of(key);
         files_->drop(key);  // what it left is incomplete, and it runs again
         return false;
     }
@@ -109,9 +110,10 @@ void StagedTasks::kill(const std::function<bool(Key)>& which) {
             give_back(key);
             continue;
         }
-        files_->drop(key);
         node::launcher::TaskEnded ended{key.first, key.second, {}, {}};
         ended.outcome.ending = engine::model::Ending::killed;
+        ended.outcome.files = files_->times_of(key);
+        files_->drop(key);
         held_.answer_end(ended);
     }
 }

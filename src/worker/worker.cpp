@@ -8,6 +8,7 @@
 
 #include "engine/model/task.h"
 #include "node/calls/python_call.h"
+#include "node/process/process_tree.h"
 #include "worker/manager_link.h"
 
 namespace wq::worker {
@@ -73,6 +74,8 @@ void Worker::start(Instant now) {
     heartbeat_.start(now);
     net::messages::Hello hello = options_.hello;
     if (options_.leaves_at) hello.leaves_in = std::max(*options_.leaves_at - now, Duration{0});
+    if (options_.job_started) hello.job_age = std::max(now - *options_.job_started, Duration{0});
+    hello.process_age = node::process::age_of(::getpid());
     hello.clock = wall_now();
     link_.greet(std::move(hello), tasks_.held().keys());
     flush(now);

@@ -38,7 +38,8 @@ struct WorkerOptions {
     // A manager not heard for this long is lost, and its tasks are killed. None: no limit, for a manager in
     // this process, or over TCP, which notices by itself.
     std::optional<Duration> manager_silence = engine::model::manager_silence;
-    std::optional<Instant> leaves_at;        // when its batch job ends
+    std::optional<Instant> leaves_at;        // when its batch job ends, and
+    std::optional<Instant> job_started;      // when that started
     bool forks_calls = true;                 // false: its launcher has no functions
     std::chrono::seconds fetch_timeout{60};  // longest time without data from a URL
     std::string kept_cache;  // folder where cached inputs stay; empty: removed with the worker

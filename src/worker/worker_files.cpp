@@ -66,6 +66,11 @@ WorkerFiles::Phase WorkerFiles::phase_of(const Key& key) const {
     }
 }
 
+engine::model::FileTimes WorkerFiles::times_of(const Key& key) const {
+    const TaskPointer task = find(key.first, key.second);
+    return task ? task->times : engine::model::FileTimes{};
+}
+
 std::vector<WorkerFiles::Key> WorkerFiles::all_last_first() const {
     std::vector<std::pair<std::uint64_t, Key>> found;
     for (const auto& [key, task] : tasks_) found.emplace_back(task->number, key);
@@ -118,6 +123,7 @@ void WorkerFiles::go_on(const TaskPointer& task) {
             if (trouble) return fail(task, *trouble);
             if (task->next_input < task->files->inputs.size()) return bring(task);
             task->state = Task::State::running;
+            if (!task->files->inputs.empty()) task->times.inputs_there_us = wall_now();
             events_.push_back(Staged{task->lease, task->sandbox});
         });
 }

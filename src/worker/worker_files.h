@@ -41,6 +41,8 @@ class WorkerFiles {
     enum class Phase { nowhere, staging, making, running, delivering };
     Phase phase_of(const Key& key) const;
     std::vector<Key> all_last_first() const;
+    // When its files were there, so far; drop() forgets it.
+    engine::model::FileTimes times_of(const Key& key) const;
     // The command or fetch that makes its next input has ended.
     void made(node::launcher::TaskEnded end);
     // The task has ended: send its outputs.

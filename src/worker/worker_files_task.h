@@ -174,6 +174,7 @@ class WorkerFiles::Task {
     bool watch_busy = false;   // a watched output is being read, or an answer is awaited
 
     node::launcher::TaskEnded end{};
+    engine::model::FileTimes times{};
     std::uint64_t sent = 0;
     std::uint64_t upto = net::messages::first_output_bytes;
     bool busy = false;

@@ -136,7 +136,10 @@ void WorkerFiles::on(const net::messages::TakeOutput& message) {
 void WorkerFiles::on(const net::messages::OutputsKept& message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (!task || (task->state != Task::State::sending && task->state != Task::State::sent)) return;
-    if (!message.trouble.empty()) task->add_reason(engine::model::Ending::not_transferred, message.trouble);
+    if (message.trouble.empty())
+        task->times.outputs_there_us = wall_now();
+    else
+        task->add_reason(engine::model::Ending::not_transferred, message.trouble);
     delivered(task);
 }
 
@@ -149,6 +152,7 @@ void WorkerFiles::lost(const TaskPointer& task) {
 }
 
 void WorkerFiles::delivered(const TaskPointer& task) {
+    task->end.outcome.files = task->times;
     events_.push_back(std::move(task->end));
     forget(task);
 }

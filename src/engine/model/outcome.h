@@ -55,6 +55,9 @@ struct Usage {
 struct Measured {
     Usage usage;
     Sizes exceeded;  // the limits that it was killed for; unsaid: not this one
+    // Samples in which one of its processes waited for a disk or a file server (state D in /proc/PID/stat),
+    // of a thousand; unsaid: not sampled.
+    std::int64_t disk_wait = unsaid;
     bool operator==(const Measured&) const = default;
 };
 
@@ -130,6 +133,14 @@ constexpr CallMode last_of(CallMode) {
     return CallMode::direct;
 }
 
+// When the files of an attempt were where they belong, by the wall clock of its host; 0: it had none, or its
+// worker did not say. Its worker knows these times, the launcher does not.
+struct FileTimes {
+    WallMicros inputs_there_us = 0;   // the last input was in its sandbox
+    WallMicros outputs_there_us = 0;  // the manager had stored the last output
+    bool operator==(const FileTimes&) const = default;
+};
+
 struct Outcome {
     Ending ending = Ending::exited;
     int exit_code = 0;
@@ -145,6 +156,7 @@ struct Outcome {
     std::uint64_t stderr_bytes = 0;
     std::string reason;                  // one line, if the fields above do not explain enough
     std::optional<Measured> measured{};  // only if it was watched
+    FileTimes files{};
 
     bool succeeded() const { return ending == Ending::exited && exit_code == 0; }
 };

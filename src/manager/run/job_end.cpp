@@ -28,6 +28,12 @@ std::optional<Instant> known_end(node::machine::BatchEnd& batch_end, Duration li
     return instant_now() + std::chrono::microseconds(*told - wall_now());
 }
 
+std::optional<Instant> known_start() {
+    const auto told = node::machine::batch_start(node::machine::batch_environment());
+    if (!told) return std::nullopt;
+    return instant_now() + std::chrono::microseconds(*told - wall_now());
+}
+
 namespace {
 
 void watch(int signals, int over, const std::string& last_words) {

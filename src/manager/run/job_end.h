@@ -1,4 +1,4 @@
-// The end of the batch job that this process runs in.
+// The end of the batch job that this process runs in, and its start.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,9 @@ node::machine::BatchEnd ask_for_end(EndFrom from);
 
 // Waits for the answer up to `limit`. Nothing: no batch job, or its end is unknown.
 std::optional<Instant> known_end(node::machine::BatchEnd& batch_end, Duration limit = batch_answer_limit);
+
+// Nothing: no batch job, or its start is unknown.
+std::optional<Instant> known_start();
 
 // Starting a run may take long: MPI_Init, the journal of an earlier run, a slow file system. Until the run's
 // loop handles signals, a stop signal ends the process at once. Nothing is lost, because the records of an

@@ -52,15 +52,19 @@ NodeRanks read_ranks(const std::vector<std::string>& blobs) {
     return ranks;
 }
 
-// The machine, with the GPUs of all its ranks.
-Result<node::machine::Machine> discover_node(const NodeRanks& ranks, const node::machine::NodeGpus& gpus) {
+struct Node {
+    node::machine::Machine machine;  // with the GPUs of all its ranks
+    std::int64_t allocated_cores = 0;
+};
+
+Result<Node> discover_node(const NodeRanks& ranks, const node::machine::NodeGpus& gpus) {
     std::string names;
     for (const std::string& name : gpus.names) names += (names.empty() ? "" : ",") + name;
     const auto variable = [&](const char* name) {
         return gpus.variable == name ? names.c_str() : from_environment(name);
     };
     auto machine = node::machine::discover(ranks.allowed, variable);
-    if (!machine) return machine;
+    if (!machine) return machine.error();
     // Limits of one process do not apply to all ranks together.
     machine->bounds = node::machine::of_node(machine->bounds);
     node::machine::Bounds batch = node::machine::of_node(node::machine::batch_bounds(
@@ -70,26 +74,28 @@ Result<node::machine::Machine> discover_node(const NodeRanks& ranks, const node:
             return bound.kind == node::machine::BoundKind::gpus;
         });
     node::machine::restrict_to(*machine, batch);
-    return machine;
+    return Node{std::move(*machine), node::machine::allocated_cores(batch).value_or(0)};
 }
 
 // All shares, one blob per rank. Only the node's first rank computes them, because reading the topology of a
 // large node takes a while.
 Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folder) {
     const node::machine::NodeGpus gpus = node::machine::gpus_of_node(ranks.gpus);
-    auto machine = discover_node(ranks, gpus);
-    if (!machine) return machine.error();
+    const auto node = discover_node(ranks, gpus);
+    if (!node) return node.error();
+    const node::machine::Machine& machine = node->machine;
     const std::size_t workers = std::max<std::size_t>(ranks.workers, 1);
     std::vector<node::machine::NodeSlice> slices =
-        node::machine::divide(*machine, node::machine::free_disk_mb(folder), workers);
+        node::machine::divide(machine, node::machine::free_disk_mb(folder), workers);
     for (node::machine::NodeSlice& slice : slices)
-        if (gpus.of_each_rank) node::machine::take_all_gpus(slice, *machine);
+        if (gpus.of_each_rank) node::machine::take_all_gpus(slice, machine);
     std::vector<std::string> shares;
     std::size_t next = 0;
     for (const bool works : ranks.works) {
         const bool first = works && next == 0;
-        const auto remarks = first ? node::machine::warnings(*machine, workers) : std::vector<std::string>();
-        shares.push_back(bytes_of(works ? slices[next++] : node::machine::NodeSlice{}, remarks));
+        const auto remarks = first ? node::machine::warnings(machine, workers) : std::vector<std::string>();
+        shares.push_back(
+            bytes_of(works ? slices[next++] : node::machine::NodeSlice{}, node->allocated_cores, remarks));
     }
     return bytes_of(shares);
 }
@@ -116,7 +122,7 @@ Result<NodeShare> share_node(const ranks::mpi::MpiSession& session, const std::s
     NodeShare share;
     const auto rank = static_cast<std::size_t>(session.node_rank());
     if (!fields_are(gathered->front(), shares) || rank >= shares.size() ||
-        !fields_are(shares[rank], share.slice, share.remarks))
+        !fields_are(shares[rank], share.slice, share.allocated_cores, share.remarks))
         return Error{
             ExitCode::internal,
             "the first rank of this node could not divide the node; the message of that rank says why"};

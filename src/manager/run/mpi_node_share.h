@@ -1,6 +1,7 @@
 // The share of its node that a rank may use: cores, memory, disk and GPUs are divided among the node's ranks.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace wq::manager::run {
 struct NodeShare {
     node::machine::NodeSlice slice;
     engine::model::Resources offers;
+    std::int64_t allocated_cores = 0;  // of the node, to the batch job; 0: not known
     std::vector<std::string> remarks;  // for the user, e.g. "bound to 1 of 64 cores"
 };
 

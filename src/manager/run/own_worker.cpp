@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "manager/run/job_end.h"
+#include "node/machine/batch_job.h"
 #include "records/journal/run_status.h"
 
 namespace wq::manager::run {
@@ -36,7 +38,10 @@ worker::WorkerOptions rank_worker(const RankWorkerOptions& options, const NodeSh
     worker.hello.rank = static_cast<std::uint32_t>(options.rank);
     worker.hello.host = records::journal::host_name();
     worker.hello.offers = share.offers;
+    worker.hello.allocated_cores = share.allocated_cores;
+    worker.hello.job = node::machine::batch_job(node::machine::batch_environment());
     worker.leaves_at = options.leaves_at;
+    worker.job_started = known_start();
     // Rank 0's manager is in its own process, so it cannot be silent while the worker lives.
     if (options.rank == 0) worker.manager_silence.reset();
     for (const std::string& remark : options.rank == 0 ? std::vector<std::string>() : share.remarks)

@@ -5,7 +5,8 @@
 //
 // Versions: 1 (first); 2 (msgpack; workers over TCP, functions); 3 (limits of output, departures, functions
 // as features); 4 (files of tasks); 5 (rules of allocation); 6 (watched tasks); 7 (status, batch jobs);
-// 8 (coprocesses); 9 (arguments in memory that a worker maps); 10 (folder of a script); 11 (last words).
+// 8 (coprocesses); 9 (arguments in memory that a worker maps); 10 (folder of a script); 11 (last words);
+// 12 (listings of the status); 13 (times of files and of workers).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@
 
 namespace wq::net::messages {
 
-inline constexpr std::uint32_t protocol_version = 12;
+inline constexpr std::uint32_t protocol_version = 13;
 
 // ---- worker -> manager ----
 
@@ -36,9 +37,12 @@ struct Hello {
     std::optional<std::uint32_t> rank;         // in an MPI job; nullopt: a TCP worker
     std::string host;
     engine::model::Resources offers;
-    std::optional<Duration> leaves_in;  // until its batch job ends; a duration, because clocks of hosts may
-                                        // differ by hours
-    WallMicros clock = 0;               // its wall clock when it sends this
+    // Durations, because clocks of hosts may differ by hours; nullopt: not known.
+    std::optional<Duration> leaves_in;    // until its batch job ends
+    std::optional<Duration> process_age;  // how long its process has run
+    std::optional<Duration> job_age;      // how long its batch job has run
+    std::int64_t allocated_cores = 0;     // to its batch job on its host; 0: not known
+    WallMicros clock = 0;                 // its wall clock when it sends this
     bool takes_tickets = false;
     std::string remark;  // one line for the user, such as "bound to 1 of 64 cores"; may be empty
     std::vector<std::string> features;

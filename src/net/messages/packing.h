@@ -48,12 +48,16 @@ void fields(engine::model::Usage& v, V& visit) {
 }
 template <class V>
 void fields(engine::model::Measured& v, V& visit) {
-    visit(v.usage, v.exceeded);
+    visit(v.usage, v.exceeded, v.disk_wait);
+}
+template <class V>
+void fields(engine::model::FileTimes& v, V& visit) {
+    visit(v.inputs_there_us, v.outputs_there_us);
 }
 template <class V>
 void fields(engine::model::Outcome& v, V& visit) {
     visit(v.ending, v.exit_code, v.signal, v.started_us, v.wall_us, v.user_us, v.system_us, v.peak_memory_kb,
-          v.bytes_read, v.bytes_written, v.stdout_bytes, v.stderr_bytes, v.reason, v.measured);
+          v.bytes_read, v.bytes_written, v.stdout_bytes, v.stderr_bytes, v.reason, v.measured, v.files);
 }
 template <class V>
 void fields(engine::model::Output& v, V& visit) {
@@ -87,8 +91,9 @@ void fields(LeaseFiles& v, V& visit) {
 
 template <class V>
 void fields(Hello& m, V& visit) {
-    visit(m.version, m.rank, m.host, m.offers, m.leaves_in, m.clock, m.takes_tickets, m.remark, m.features,
-          m.os, m.arch, m.node, m.job, m.address, m.identity, m.resume, m.answers_sent, m.holding);
+    visit(m.version, m.rank, m.host, m.offers, m.leaves_in, m.process_age, m.job_age, m.allocated_cores,
+          m.clock, m.takes_tickets, m.remark, m.features, m.os, m.arch, m.node, m.job, m.address, m.identity,
+          m.resume, m.answers_sent, m.holding);
 }
 template <class V>
 void fields(Refused& m, V& visit) {
@@ -427,6 +432,10 @@ class Unpack {
     void get(const msgpack::object& in, engine::model::Usage& value) {
         nested(in, value);
         value = engine::model::within_bounds(value);
+    }
+    void get(const msgpack::object& in, engine::model::Measured& value) {
+        nested(in, value);
+        value.disk_wait = std::clamp<std::int64_t>(value.disk_wait, engine::model::unsaid, 1000);
     }
     void get(const msgpack::object& in, engine::model::UsagePoint& value) {
         nested(in, value);

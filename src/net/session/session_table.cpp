@@ -116,7 +116,8 @@ std::optional<std::string> nonsense_in(const messages::Hello& hello) {
 }
 
 void make_plausible(engine::model::Outcome& outcome) {
-    for (std::int64_t* time : {&outcome.started_us, &outcome.wall_us, &outcome.user_us, &outcome.system_us})
+    for (std::int64_t* time : {&outcome.started_us, &outcome.wall_us, &outcome.user_us, &outcome.system_us,
+                               &outcome.files.inputs_there_us, &outcome.files.outputs_there_us})
         *time = std::clamp<std::int64_t>(*time, 0, longest_us);
     for (std::int64_t* count : {&outcome.peak_memory_kb, &outcome.bytes_read, &outcome.bytes_written})
         *count = std::clamp<std::int64_t>(*count, 0, most_bytes);

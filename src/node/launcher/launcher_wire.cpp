@@ -61,8 +61,11 @@ void fields(TaskStarted& report, V& visit) {
 }
 template <class V>
 void fields(TaskEnded& report, V& visit) {
-    visit(report.task, report.attempt, report.outcome, report.outcome.measured, report.output,
-          report.output.result, report.output.monitor, report.files);
+    std::optional<engine::model::Measured>& measured = report.outcome.measured;
+    visit(report.task, report.attempt, report.outcome, measured);
+    // Not among the fields of Measured: the journal's version 1 has these without it.
+    if (measured) visit(measured->disk_wait);
+    visit(report.output, report.output.result, report.output.monitor, report.files);
 }
 template <class V>
 void fields(OrderReturned& report, V& visit) {

@@ -212,6 +212,14 @@ Bounds batch_bounds(const BatchSources& sources, const CpuCount& usable) {
     return std::move(reader.bounds);
 }
 
+std::optional<std::int64_t> allocated_cores(const Bounds& batch) {
+    std::optional<std::int64_t> fewest;
+    for (const Bound& bound : batch)
+        if (bound.kind == BoundKind::cores && bound.of == BoundOf::node)
+            fewest = std::min(fewest.value_or(bound.amount), bound.amount);
+    return fewest;
+}
+
 std::optional<std::int64_t> batch_nodes(const BatchSources& sources) {
     const Reader job(sources);
     const bool step = !job.text("SLURM_STEP_ID").empty();
@@ -280,6 +288,16 @@ bool given(const char* value) {
 }
 
 }  // namespace
+
+// PBS, Grid Engine and LSF tell it by commands only.
+std::optional<WallMicros> batch_start(const BatchSources& sources) {
+    const Reader job(sources);
+    auto seconds = job.count("SLURM_JOB_START_TIME");
+    if (const auto ad = seconds ? std::nullopt : job.file("_CONDOR_JOB_AD"))
+        seconds = attribute(*ad, "JobCurrentStartDate");
+    if (!seconds || *seconds == 0 || *seconds >= latest / micros_per_second) return std::nullopt;
+    return *seconds * micros_per_second;
+}
 
 BatchEnd BatchEnd::ask(const Variable& variable, WallMicros now) {
     BatchEnd asked;

@@ -39,6 +39,12 @@ std::optional<std::int64_t> batch_nodes(const BatchSources& sources);
 // here. Empty: none.
 std::string batch_job(const BatchSources& sources);
 
+// When the job started, by the clock of its batch system; nullopt: not told, or no job.
+std::optional<WallMicros> batch_start(const BatchSources& sources);
+
+// How many cores the job has on this host, by its batch_bounds(); nullopt: not told, or no job.
+std::optional<std::int64_t> allocated_cores(const Bounds& batch);
+
 // Whether the script of a batch job started us, not somebody in a shell.
 bool in_job_script(const BatchSources& sources);
 

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +18,6 @@
 
 #include "base/child.h"
 #include "base/read_write.h"
-#include "base/time.h"
 
 namespace wq::node::process {
 
@@ -152,6 +152,16 @@ std::vector<pid_t> descendants_of(pid_t pid) {
 std::optional<ProcessFacts> facts_of(pid_t pid) {
     const Descriptor proc(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return read_facts(proc.get(), std::to_string(pid).c_str());
+}
+
+std::optional<Duration> age_of(pid_t pid) {
+    const auto facts = facts_of(pid);
+    timespec now{};
+    if (!facts || clock_gettime(CLOCK_BOOTTIME, &now) != 0) return std::nullopt;
+    const Duration since_boot = std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+    const Duration tick = std::chrono::nanoseconds(std::chrono::seconds(1)) / sysconf(_SC_CLK_TCK);
+    const Duration began = tick * static_cast<std::int64_t>(facts->began);
+    return std::max(since_boot - began, Duration{0});
 }
 
 std::optional<std::string> environment_of(pid_t pid, std::string_view name) {

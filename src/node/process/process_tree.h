@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/time.h"
 
 namespace wq::node::process {
 
@@ -55,6 +56,8 @@ struct ProcessFacts {
     std::uint64_t began = 0;  // in ticks since boot; needed because pids are reused
 };
 std::optional<ProcessFacts> facts_of(pid_t pid);
+// How long the process has run, with the time in which the machine slept; nullopt: it is gone.
+std::optional<Duration> age_of(pid_t pid);
 
 // The value of `name` in the environment that the process was started with.
 std::optional<std::string> environment_of(pid_t pid, std::string_view name);

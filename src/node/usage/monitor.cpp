@@ -112,6 +112,7 @@ void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, I
         if (before.find(process) == nullptr && missing.find(process) == nullptr) ++fresh;
     }
     settle_missing(processes, before, missing);
+    count_sample(processes);
     processes_ = std::move(processes);
     const bool counted = kernels_cpu_us_ || sum.cpu_us + gone_.cpu_us + lost_us_ >= peak_.cpu_time;
     count(sum.cpu_us, sum.bytes_read, sum.bytes_written);
@@ -124,6 +125,16 @@ void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, I
     memory_now_kb_ = memory.kb;
     raise(memory_kb_, memory.kb);
     shared_out_ = shared_out_ || memory.shared_out;
+}
+
+void Monitor::count_sample(const std::vector<ProcessSample>& processes) {
+    if (processes.empty()) return;  // it has just ended
+    ++samples_.all;
+    if (std::ranges::any_of(processes, &ProcessSample::waits_for_disk)) ++samples_.waiting_for_disk;
+}
+
+std::int64_t Monitor::disk_wait() const {
+    return samples_.all == 0 ? engine::model::unsaid : samples_.waiting_for_disk * 1000 / samples_.all;
 }
 
 // Called before `processes` replace the last sample.

@@ -115,6 +115,8 @@ class Monitor {
     engine::model::Usage usage() const;
     // The sums so far, and memory and disk now.
     engine::model::Usage now() const;
+    // As Measured::disk_wait.
+    std::int64_t disk_wait() const;
 
     // Notes a point for each label, and one of the time series if that is wanted and due.
     void record_point(const std::vector<std::string>& labels, Instant now);
@@ -133,6 +135,7 @@ class Monitor {
     void settle_missing(const std::vector<ProcessSample>& processes, const SamplesByPid& before,
                         const SamplesByPid& missing);
     void count(std::int64_t cpu_us, std::int64_t bytes_read, std::int64_t bytes_written);
+    void count_sample(const std::vector<ProcessSample>& processes);
     void take_windows(Instant now);
 
     void note_peaks(std::int64_t at_us);
@@ -147,6 +150,11 @@ class Monitor {
     static constexpr std::size_t most_of_series = 3600;
     std::size_t snapshots_ = 0;
     std::vector<ProcessSample> processes_;
+    struct SampleCount {
+        std::int64_t all = 0;
+        std::int64_t waiting_for_disk = 0;
+    };
+    SampleCount samples_;
     engine::model::Usage peak_;  // except memory, which is kept in kB
     // Processes that the last sample missed. Their parents have reaped them or soon will, and then have their
     // time; if a parent ignores SIGCHLD, their time is lost.

@@ -325,7 +325,8 @@ void ResourceWatch::finish(RunningTask& task) {
     const bool exceeded = monitor->exceeded != engine::model::Sizes{};
     if (!monitor->watch().measures && !exceeded) return;
     last_look_at_disk(task, *monitor);
-    task.outcome.measured = engine::model::Measured{monitor->usage(), monitor->exceeded};
+    task.outcome.measured =
+        engine::model::Measured{monitor->usage(), monitor->exceeded, monitor->disk_wait()};
     if (!monitor->watch().measures) return;
     monitor->record_point(monitor->events ? monitor->events->new_labels() : std::vector<std::string>(),
                           instant_now());

@@ -65,8 +65,8 @@ std::int64_t number_after(std::string_view text, std::string_view name) {
 
 }  // namespace
 
-ProcessTreeReader::ProcessTreeReader()
-    : proc_(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+ProcessTreeReader::ProcessTreeReader(const char* proc)
+    : proc_(open(proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
       tick_us_(1000000 / sysconf(_SC_CLK_TCK)),
       page_kb_(sysconf(_SC_PAGESIZE) / 1024) {}
 
@@ -98,6 +98,7 @@ std::optional<ProcessSample> ProcessTreeReader::without_bytes(pid_t pid) const {
     sample.pid = pid;
     sample.began = static_cast<std::uint64_t>(fields[start_time]);
     sample.ended = state == 'Z' || state == 'X';
+    sample.waits_for_disk = state == 'D';
     sample.cpu_us = tick_us_ * (fields[user_time] + fields[system_time] + fields[waited_user_time] +
                                 fields[waited_system_time]);
     sample.waited_cpu_us = tick_us_ * (fields[waited_user_time] + fields[waited_system_time]);

@@ -18,6 +18,8 @@ struct ProcessSample {
     pid_t pid = 0;
     std::uint64_t began = 0;  // in ticks since boot; needed because pids are reused
     bool ended = false;       // a zombie
+    // State D, of its first thread: it waits for a disk or a file server.
+    bool waits_for_disk = false;
     process::ChildLists::Forkers forkers = process::ChildLists::Forkers::only_thread;
     std::int64_t cpu_us = 0;
     std::int64_t waited_cpu_us = 0;  // the children's part of it
@@ -44,7 +46,8 @@ class SamplesByPid {
 
 class ProcessTreeReader {
   public:
-    ProcessTreeReader();
+    // `proc`: only tests have another one.
+    explicit ProcessTreeReader(const char* proc = "/proc");
 
     // A sample of one process; nullopt if it is gone.
     std::optional<ProcessSample> one(pid_t pid) const;

@@ -258,6 +258,7 @@ class Program {
         next_look_ = instant_now() + between_looks();
         worker.launcher.slice = resources.slice;
         worker.hello.offers = resources.offers;
+        worker.hello.allocated_cores = resources.allocated_cores;
         worker.hello.host = records::journal::host_name();
         worker.hello.job = node::machine::batch_job(node::machine::batch_environment());
         worker.hello.features = options_.features;
@@ -270,6 +271,7 @@ class Program {
         if (!options_.factory.empty())
             worker.hello.features.push_back(std::string(engine::model::factory_feature) + options_.factory);
         worker.leaves_at = leaves_at_;
+        worker.job_started = manager::run::known_start();
         launcher_->begin_anew(worker.launcher, launcher_close_limit).or_throw();
         print_and_log("creating workspace " + launcher_->scratch());
         print_and_log("using " + resources_line(resources.offers));

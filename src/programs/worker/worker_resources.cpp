@@ -78,6 +78,7 @@ WorkerResources worker_resources(node::machine::Machine machine, std::int64_t fr
     if (slice.bind != Binding::none) slice.bind = options.bind.value_or(Binding::core);
     found.offers = {static_cast<std::int64_t>(slice.cores.size()), slice.memory_mb, slice.disk_mb,
                     static_cast<std::int64_t>(slice.gpus.size())};
+    found.allocated_cores = node::machine::allocated_cores(batch).value_or(0);
     found.unbound = why_unbound(machine, options);
     found.machine = std::move(machine);
     return found;

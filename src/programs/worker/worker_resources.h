@@ -1,6 +1,7 @@
 // The offer of a TCP worker: the resources of this machine, limited by the batch system and the options.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -15,8 +16,9 @@ namespace wq::programs::worker {
 struct WorkerResources {
     node::machine::NodeSlice slice;
     engine::model::Resources offers;
-    node::machine::Machine machine;  // as offered, with all its limits
-    std::string unbound;             // why tasks are not bound; empty: they are bound
+    node::machine::Machine machine;    // as offered, with all its limits
+    std::int64_t allocated_cores = 0;  // to its batch job on this host; 0: not known
+    std::string unbound;               // why tasks are not bound; empty: they are bound
 };
 
 // If the number of cores is set to another than the machine has, tasks are not bound, because other workers

@@ -33,6 +33,9 @@ WQ_COLUMNS_OF(ManagerRow, WQ_MANAGER_TIME_COLUMNS(WQ_COLUMN) WQ_MANAGER_STATS(WQ
 WQ_COLUMNS_OF(TaskRow, WQ_TASK_COLUMNS(WQ_COLUMN));
 WQ_COLUMNS_OF(WorkerRow, WQ_WORKER_COLUMNS(WQ_COLUMN));
 WQ_COLUMNS_OF(CategoryRow, WQ_CATEGORY_COLUMNS(WQ_COLUMN));
+WQ_COLUMNS_OF(AskRow, WQ_ASK_COLUMNS(WQ_COLUMN));
+WQ_COLUMNS_OF(WorkerChangeRow, WQ_WORKER_CHANGE_COLUMNS(WQ_COLUMN));
+WQ_COLUMNS_OF(WaitingRow, WQ_WAITING_COLUMNS(WQ_COLUMN));
 WQ_COLUMNS_OF(TransferRow, WQ_TRANSFER_COLUMNS(WQ_COLUMN));
 WQ_COLUMNS_OF(SliceRow, WQ_SLICE_COLUMNS(WQ_COLUMN));
 WQ_COLUMNS_OF(SliceQueueRow, WQ_SLICE_QUEUE_COLUMNS(WQ_COLUMN));
@@ -61,6 +64,11 @@ constexpr std::array<Schema, dataset_count> all_schemas{
                      "a row for every slice that was committed, if the program asks for it"),
     schema<SliceQueueRow>("slice_queue", rows_by_run, "the time series of a SliceQueue"),
     schema<SliceRankRow>("slice_ranks", rows_by_task, "a row for every rank and sample of a SliceQueue"),
+    schema<AskRow>("asks", rows_by_run, "a row for everything different that tasks ask for"),
+    schema<WorkerChangeRow>("worker_changes", rows_by_run, "a row for every change of a worker's state"),
+    schema<WaitingRow>(
+        "waiting", rows_by_run,
+        "how many tasks wait, by ask and reason: rows as of /manager, if a number has changed"),
 };
 
 }  // namespace

@@ -119,21 +119,37 @@ struct Schema {
     X(std::int64_t, files, "files", "peak in its sandbox and temporary folder")                             \
     X(std::int64_t, processes, "processes", "total in its process tree")                                    \
     X(std::int32_t, exceeded, "1", "limits it was killed for: 1 cores + 2 memory + 4 disk")                 \
-    X(std::uint32_t, reserved, "1", "0")
+    X(std::uint32_t, reserved, "1", "0")                                                                    \
+    X(std::int64_t, ready, "us",                                                                            \
+      "could have been dispatched, since 1970: no earlier task or attempt was in its way; 0: not recorded") \
+    X(std::int64_t, inputs_there, "us",                                                                     \
+      "its last input file was in its sandbox, since 1970; 0: it had none, or not recorded")                \
+    X(std::int64_t, ended, "us", "process ended, since 1970; 0: never started")                             \
+    X(std::int64_t, outputs_there, "us",                                                                    \
+      "its last output file was stored, since 1970; 0: it had none, or not recorded")                       \
+    X(std::uint32_t, ask, "1", "id of what it asks for (/asks); 0: not recorded")                           \
+    X(std::int32_t, disk_wait, "1/1000",                                                                    \
+      "of its samples, those in which one of its processes waited for a disk or a file server (state D); "  \
+      "-1: not measured")
 
-#define WQ_WORKER_COLUMNS(X)                                                               \
-    X(std::uint32_t, worker, "1", "id of the worker; its rank if it is an MPI rank")       \
-    X(std::uint32_t, rank, "1", "MPI rank; 4294967295: a TCP worker")                      \
-    X(std::uint32_t, cores, "cores", "offered cores")                                      \
-    X(std::uint32_t, gpus, "GPUs", "offered GPUs")                                         \
-    X(std::int64_t, memory, "MB", "offered memory")                                        \
-    X(std::int64_t, disk, "MB", "offered disk")                                            \
-    X(std::int64_t, joined, "us", "joined, since 1970")                                    \
-    X(std::int64_t, left, "us", "left, since 1970; 0: still connected")                    \
-    X(std::uint64_t, tasks_done, "tasks", "attempts that ended there; set when it leaves") \
-    X(FixedText<64>, host, "1", "name of its host")                                        \
-    X(FixedText<64>, address, "1", "address of its connection")                            \
-    X(FixedText<64>, why_left, "1", "why it left")
+#define WQ_WORKER_COLUMNS(X)                                                                          \
+    X(std::uint32_t, worker, "1", "id of the worker; its rank if it is an MPI rank")                  \
+    X(std::uint32_t, rank, "1", "MPI rank; 4294967295: a TCP worker")                                 \
+    X(std::uint32_t, cores, "cores", "offered cores")                                                 \
+    X(std::uint32_t, gpus, "GPUs", "offered GPUs")                                                    \
+    X(std::int64_t, memory, "MB", "offered memory")                                                   \
+    X(std::int64_t, disk, "MB", "offered disk")                                                       \
+    X(std::int64_t, joined, "us", "joined, since 1970")                                               \
+    X(std::int64_t, left, "us", "left, since 1970; 0: still connected")                               \
+    X(std::uint64_t, tasks_done, "tasks", "attempts that ended there; set when it leaves")            \
+    X(FixedText<64>, host, "1", "name of its host")                                                   \
+    X(FixedText<64>, address, "1", "address of its connection")                                       \
+    X(FixedText<64>, why_left, "1", "why it left")                                                    \
+    X(std::int64_t, process_started, "us", "start of its process, since 1970; 0: not known")          \
+    X(std::int64_t, job_started, "us", "start of its batch job, since 1970; 0: not known")            \
+    X(std::int64_t, job_ends, "us", "time limit of its batch job, since 1970; 0: none, or not known") \
+    X(std::int64_t, allocated_cores, "cores", "allocated to its batch job on its host; 0: not known") \
+    X(FixedText<64>, job, "1", "id of its batch job")
 
 #define WQ_CATEGORY_COLUMNS(X)                                                                    \
     X(std::uint32_t, category, "1", "id of the category")                                         \
@@ -153,6 +169,30 @@ struct Schema {
     X(std::int64_t, min_memory, "MB", "least computed size; -1: not set")                         \
     X(std::int64_t, min_disk, "MB", "least computed size; -1: not set")                           \
     X(double, min_gpus, "GPUs", "least computed size; -1: not set")
+
+#define WQ_ASK_COLUMNS(X)                                                                    \
+    X(std::uint32_t, ask, "1", "id of the ask, from 1; 1000: all asks beyond the first 999") \
+    X(std::uint32_t, coprocesses, "coprocesses", "1: remote tasks")                          \
+    X(double, cores, "cores", "of a task; -1: not specified, as in the next columns")        \
+    X(double, gpus, "GPUs", "of a task")                                                     \
+    X(std::int64_t, memory, "MB", "of a task")                                               \
+    X(std::int64_t, disk, "MB", "of a task")                                                 \
+    X(FixedText<128>, features, "1", "features that its worker must have, with commas")
+
+#define WQ_WORKER_CHANGE_COLUMNS(X)                                                                          \
+    X(std::int64_t, time, "us", "of the change, since 1970")                                                 \
+    X(std::uint32_t, worker, "1", "id of the worker (/workers)")                                             \
+    X(std::uint32_t, reserved, "1", "0")                                                                     \
+    X(FixedText<16>, change, "1", "joined, draining, stays, excluded, admitted, disconnected, back or left") \
+    X(FixedText<64>, why, "1", "why, if there is more to say")
+
+#define WQ_WAITING_COLUMNS(X)                                                                  \
+    X(std::int64_t, time, "us", "since 1970; holds until the next row of this ask and reason") \
+    X(std::uint64_t, tasks, "tasks", "that wait")                                              \
+    X(std::uint32_t, ask, "1", "id of what they ask for (/asks); 0: of any")                   \
+    X(std::uint32_t, reserved, "1", "0")                                                       \
+    X(FixedText<16>, reason, "1",                                                              \
+      "tasks, start_time, limit, busy, no_worker, nowhere, hosts, storage, stopping or program")
 
 #define WQ_TRANSFER_COLUMNS(X)                                            \
     X(std::int64_t, time, "us", "end of the transfer, since 1970")        \
@@ -214,6 +254,15 @@ struct WorkerRow {
 struct CategoryRow {
     WQ_CATEGORY_COLUMNS(WQ_ROW_FIELD)
 };
+struct AskRow {
+    WQ_ASK_COLUMNS(WQ_ROW_FIELD)
+};
+struct WorkerChangeRow {
+    WQ_WORKER_CHANGE_COLUMNS(WQ_ROW_FIELD)
+};
+struct WaitingRow {
+    WQ_WAITING_COLUMNS(WQ_ROW_FIELD)
+};
 struct TransferRow {
     WQ_TRANSFER_COLUMNS(WQ_ROW_FIELD)
 };
@@ -243,9 +292,12 @@ enum class Dataset : std::size_t {
     transfers,
     slices,
     slice_queue,
-    slice_ranks
+    slice_ranks,
+    asks,
+    worker_changes,
+    waiting
 };
-inline constexpr std::size_t dataset_count = 8;
+inline constexpr std::size_t dataset_count = 11;
 
 // In the order of Dataset.
 std::span<const Schema, dataset_count> schemas();

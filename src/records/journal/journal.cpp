@@ -20,7 +20,7 @@ std::optional<std::string_view> framed_at(std::string_view bytes, std::size_t of
         return std::nullopt;
     const auto kind = static_cast<std::uint8_t>(at[frame_bytes]);
     if (kind < static_cast<std::uint8_t>(RecordKind::run) ||
-        kind > static_cast<std::uint8_t>(RecordKind::category)) {
+        kind > static_cast<std::uint8_t>(RecordKind::waiting)) {
         return std::nullopt;
     }
     return bytes.substr(offset + frame_bytes, length);
@@ -38,31 +38,35 @@ std::optional<std::string_view> record_at(std::string_view bytes, std::size_t of
 }
 
 bool visit(std::string_view body, JournalVisitor& visitor) {
-    const auto kind = static_cast<RecordKind>(body.front());
     ByteReader reader(body.substr(1));
-    if (kind == RecordKind::task) {
-        TaskRecord record;
-        if (!decode(reader, record)) return false;
-        visitor.task(record);
+    const auto pass = [&]<class Record>(bool (*read)(ByteReader&, Record&),
+                                        void (JournalVisitor::*take)(const Record&)) {
+        Record record;
+        if (!read(reader, record)) return false;
+        (visitor.*take)(record);
         return true;
-    }
-    if (kind == RecordKind::worker) {
-        WorkerRecord record;
-        if (!decode(reader, record)) return false;
-        visitor.worker(record);
-        return true;
-    }
-    if (kind == RecordKind::sample) {
-        Sample sample;
-        if (!decode(reader, sample)) return false;
-        visitor.sample(sample);
-        return true;
-    }
-    if (kind == RecordKind::category) {
-        CategoryRecord record;
-        if (!decode(reader, record)) return false;
-        visitor.category(record);
-        return true;
+    };
+    switch (static_cast<RecordKind>(body.front())) {
+        case RecordKind::task:
+            return pass(decode_task, &JournalVisitor::task);
+        case RecordKind::worker:
+            return pass(decode_worker, &JournalVisitor::worker);
+        case RecordKind::sample:
+            return pass.operator()<Sample>(decode, &JournalVisitor::sample);
+        case RecordKind::category:
+            return pass.operator()<CategoryRecord>(decode, &JournalVisitor::category);
+        case RecordKind::attempt:
+            return pass.operator()<TaskRecord>(decode, &JournalVisitor::task);
+        case RecordKind::stay:
+            return pass.operator()<WorkerRecord>(decode, &JournalVisitor::worker);
+        case RecordKind::ask:
+            return pass.operator()<AskRecord>(decode, &JournalVisitor::ask);
+        case RecordKind::worker_change:
+            return pass.operator()<WorkerChangeRecord>(decode, &JournalVisitor::worker_change);
+        case RecordKind::waiting:
+            return pass.operator()<WaitingRecord>(decode, &JournalVisitor::waiting);
+        case RecordKind::run:
+            break;
     }
     return false;  // a second header
 }
@@ -132,10 +136,10 @@ Result<JournalScan> scan_journal_bytes(std::string_view bytes, const std::string
     JournalScan scan;
     ByteReader reader(header->substr(1));
     const bool whole = decode(reader, scan.header);
-    if (scan.header.version != 1) {
-        return Error{ExitCode::bad_input, name + ": a journal of format " +
-                                              std::to_string(scan.header.version) +
-                                              "; this program reads format 1"};
+    if (scan.header.version < 1 || scan.header.version > RunHeader{}.version) {
+        return Error{ExitCode::bad_input,
+                     name + ": a journal of format " + std::to_string(scan.header.version) +
+                         "; this program reads formats 1 to " + std::to_string(RunHeader{}.version)};
     }
     if (!whole) return damaged(name, journal_mark.size());
 
@@ -199,6 +203,19 @@ template <class V>
 void fields(CategoryRecord& record, V& visit) {
     visit(record.category, record.name);
 }
+template <class V>
+void fields(AskRecord& record, V& visit) {
+    visit(record.ask, record.needs, record.features);
+    visit.require(record.ask != no_ask && record.ask.value() <= most_asks);
+}
+template <class V>
+void fields(WorkerChangeRecord& record, V& visit) {
+    visit(record.time_us, record.worker, record.change, record.why);
+}
+template <class V>
+void fields(WaitingRecord& record, V& visit) {
+    visit(record.time_us, record.ask, record.reason, record.tasks);
+}
 
 namespace {
 
@@ -258,31 +275,107 @@ bool decode(ByteReader& in, RunHeader& header) {
     return in.at_end();
 }
 
-std::string encode_record(const TaskRecord& record) {
-    ByteWriter out = begin_record(RecordKind::task);
+namespace {
+
+// What version 2 adds.
+template <class V>
+void later_fields(TaskRecord& record, V& visit) {
+    visit(record.ready_us, record.ask, record.outcome.files.inputs_there_us,
+          record.outcome.files.outputs_there_us);
+}
+template <class V>
+void later_fields(WorkerRecord& record, V& visit) {
+    visit(record.departure, record.process_started_us, record.job_started_us, record.job_ends_us,
+          record.allocated_cores, record.job);
+}
+template <class Record>
+std::string encode_with_later_fields(RecordKind kind, const Record& record, ByteWriter&& rest = {}) {
+    ByteWriter out = begin_record(kind);
     put_fields(out, record);
-    if (record.outcome.measured) put(out, *record.outcome.measured);
+    FieldWriter write(out);
+    later_fields(const_cast<Record&>(record), write);  // which changes nothing
+    out.raw(rest.take());
     return end_record(std::move(out));
+}
+template <class Record>
+void get_with_later_fields(ByteReader& in, Record& record) {
+    get_fields(in, record);
+    FieldReader read(in);
+    later_fields(record, read);
+}
+
+}  // namespace
+
+std::string encode_record(const TaskRecord& record) {
+    ByteWriter measured;
+    if (record.outcome.measured) {  // only if it was watched
+        put(measured, *record.outcome.measured);
+        put_fields(measured, record.outcome.measured->disk_wait);
+    }
+    return encode_with_later_fields(RecordKind::attempt, record, std::move(measured));
 }
 
 bool decode(ByteReader& in, TaskRecord& record) {
+    get_with_later_fields(in, record);
+    if (in.at_end()) return true;
+    get(in, record.outcome.measured.emplace());
+    get_fields(in, record.outcome.measured->disk_wait);
+    return in.at_end();
+}
+
+bool decode_task(ByteReader& in, TaskRecord& record) {
     get_fields(in, record);
-    if (!in.at_end()) get(in, record.outcome.measured.emplace());  // only if it was watched
+    if (!in.at_end()) get(in, record.outcome.measured.emplace());
     return in.at_end();
 }
 
 std::string encode_record(const WorkerRecord& record) {
-    ByteWriter out = begin_record(RecordKind::worker);
-    put_fields(out, record);
-    if (record.left_us != 0) out.u8(static_cast<std::uint8_t>(record.departure));
-    return end_record(std::move(out));
+    return encode_with_later_fields(RecordKind::stay, record);
 }
 
 bool decode(ByteReader& in, WorkerRecord& record) {
+    get_with_later_fields(in, record);
+    return in.at_end();
+}
+
+bool decode_worker(ByteReader& in, WorkerRecord& record) {
     get_fields(in, record);
     if (in.at_end()) return true;  // it has not left, or the journal is older than this field
     const std::uint8_t departure = in.u8();
     if (departure <= static_cast<std::uint8_t>(Departure::asked)) record.departure = Departure{departure};
+    return in.at_end();
+}
+
+std::string encode_record(const AskRecord& record) {
+    ByteWriter out = begin_record(RecordKind::ask);
+    put_fields(out, record);
+    return end_record(std::move(out));
+}
+
+bool decode(ByteReader& in, AskRecord& record) {
+    get_fields(in, record);
+    return in.at_end();
+}
+
+std::string encode_record(const WorkerChangeRecord& record) {
+    ByteWriter out = begin_record(RecordKind::worker_change);
+    put_fields(out, record);
+    return end_record(std::move(out));
+}
+
+bool decode(ByteReader& in, WorkerChangeRecord& record) {
+    get_fields(in, record);
+    return in.at_end();
+}
+
+std::string encode_record(const WaitingRecord& record) {
+    ByteWriter out = begin_record(RecordKind::waiting);
+    put_fields(out, record);
+    return end_record(std::move(out));
+}
+
+bool decode(ByteReader& in, WaitingRecord& record) {
+    get_fields(in, record);
     return in.at_end();
 }
 

@@ -20,7 +20,7 @@
 namespace wq::records::journal {
 
 struct RunHeader {
-    std::uint32_t version = 1;
+    std::uint32_t version = 2;  // 1: without the records from RecordKind::attempt on
     std::string run_id;
     std::string list_name;
     std::uint64_t source_fingerprint = 0;
@@ -45,7 +45,10 @@ class JournalVisitor {
     virtual void task(const TaskRecord& record) = 0;
     virtual void worker(const WorkerRecord& record) = 0;
     virtual void sample(const Sample& sample) = 0;
-    virtual void category(const CategoryRecord&) {}  // journals of before they were kept have none
+    virtual void category(const CategoryRecord&) {}  // older journals have none, as of the next three
+    virtual void ask(const AskRecord&) {}
+    virtual void worker_change(const WorkerChangeRecord&) {}
+    virtual void waiting(const WaitingRecord&) {}
 };
 struct JournalScan {
     RunHeader header;
@@ -62,9 +65,23 @@ std::string encode_record(const TaskRecord& record);
 std::string encode_record(const WorkerRecord& record);
 std::string encode_record(const Sample& sample);
 std::string encode_record(const CategoryRecord& record);
+std::string encode_record(const AskRecord& record);
+std::string encode_record(const WorkerChangeRecord& record);
+std::string encode_record(const WaitingRecord& record);
 
 // Common to the journal's reader and writer: the frame of a record, and the encoding of payloads.
-enum class RecordKind : std::uint8_t { run = 1, task = 2, worker = 3, sample = 4, category = 5 };
+enum class RecordKind : std::uint8_t {
+    run = 1,
+    task = 2,    // of version 1; now `attempt`
+    worker = 3,  // of version 1; now `stay`
+    sample = 4,
+    category = 5,
+    attempt = 6,
+    stay = 7,
+    ask = 8,
+    worker_change = 9,
+    waiting = 10,
+};
 
 inline constexpr std::string_view journal_mark = "WQJOURN1";
 inline constexpr std::size_t frame_bytes = 8;               // length and checksum
@@ -80,5 +97,11 @@ bool decode(ByteReader& reader, TaskRecord& record);
 bool decode(ByteReader& reader, WorkerRecord& record);
 bool decode(ByteReader& reader, Sample& sample);
 bool decode(ByteReader& reader, CategoryRecord& record);
+bool decode(ByteReader& reader, AskRecord& record);
+bool decode(ByteReader& reader, WorkerChangeRecord& record);
+bool decode(ByteReader& reader, WaitingRecord& record);
+// Records of version 1.
+bool decode_task(ByteReader& reader, TaskRecord& record);
+bool decode_worker(ByteReader& reader, WorkerRecord& record);
 
 }  // namespace wq::records::journal

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/interval_set.h"
@@ -13,6 +14,7 @@
 #include "engine/model/manager_stats.h"
 #include "engine/model/outcome.h"
 #include "engine/model/resources.h"
+#include "engine/model/waiting.h"
 
 namespace wq::records::journal {
 
@@ -42,6 +44,19 @@ struct FileTraffic {
     std::int64_t receive_us = 0;
 };
 
+// What tasks ask for: tasks of one ask wait for the same resources. The ids apply to the records after it, as
+// those of categories.
+using AskId = Id<struct AskTag, std::uint32_t>;
+inline constexpr AskId no_ask{0};  // ids begin at 1
+inline constexpr std::uint32_t most_asks = 1000;
+inline constexpr AskId further_ask{most_asks};  // all asks beyond the first 999
+
+struct AskRecord {
+    AskId ask;
+    engine::model::Needs needs;  // as the tasks say; -1: not specified, so their category or worker decides
+    std::vector<std::string> features;
+};
+
 struct TaskRecord {
     TaskId task;
     TaskKey key;
@@ -55,6 +70,10 @@ struct TaskRecord {
     WallMicros dispatched_us = 0;
     WallMicros received_us = 0;  // when the manager learned of its end
     engine::model::Outcome outcome;
+    // Since when this attempt could have been dispatched: no earlier task, start time or earlier attempt of
+    // the task was in its way; 0: not recorded.
+    WallMicros ready_us = 0;
+    AskId ask;  // what it asks for; no_ask: not recorded
     // Not in the journal:
     bool out_of_tries = false;  // final because the tries are used up
     FileTraffic files{};
@@ -83,6 +102,10 @@ enum class Departure : std::uint8_t {
     asked,     // EXPLICIT: it was told to leave, by us or on its own host
 };
 
+constexpr Departure last_of(Departure) {
+    return Departure::asked;
+}
+
 inline constexpr std::uint32_t no_rank = UINT32_MAX;  // of a TCP worker
 
 struct WorkerRecord {
@@ -95,10 +118,58 @@ struct WorkerRecord {
     WallMicros left_us = 0;  // 0: it has not left
     std::string why_left;
     std::uint64_t tasks_done = 0;
+    // Of its process and its batch job, by the manager's clock; 0: not known.
+    WallMicros process_started_us = 0;
+    WallMicros job_started_us = 0;
+    WallMicros job_ends_us = 0;        // its limit; a job may end earlier
+    std::int64_t allocated_cores = 0;  // to the batch job on its host; 0: not known
+    std::string job{};                 // its id in the batch system; empty: none
     // Not recorded:
-    std::string job{};  // its id in the batch system; empty: none
     std::string os{}, arch{};
     Departure departure = Departure::unknown;
+};
+
+// X(name, meaning)
+#define WQ_WORKER_CHANGES(X)                                    \
+    X(joined, "connected for the first time")                   \
+    X(draining, "gets no more tasks, because it leaves soon")   \
+    X(stays, "gets tasks again after draining")                 \
+    X(excluded, "its host gets no tasks")                       \
+    X(admitted, "its host gets tasks again")                    \
+    X(disconnected, "its connection is lost; it may come back") \
+    X(back, "it is connected again")                            \
+    X(left, "gone for good")
+
+enum class WorkerChange : std::uint8_t {
+#define WQ_CHANGE(name, meaning) name,
+    WQ_WORKER_CHANGES(WQ_CHANGE)
+#undef WQ_CHANGE
+};
+constexpr WorkerChange last_of(WorkerChange) {
+    return WorkerChange::left;
+}
+inline const char* name_of(WorkerChange change) {
+#define WQ_NAME(name, meaning) \
+    if (change == WorkerChange::name) return #name;
+    WQ_WORKER_CHANGES(WQ_NAME)
+#undef WQ_NAME
+    return "unknown";
+}
+
+struct WorkerChangeRecord {
+    WallMicros time_us = 0;
+    WorkerId worker;
+    WorkerChange change = WorkerChange::joined;
+    std::string why;
+};
+
+// So many tasks of an ask wait for this reason, until the next record of both. Written with samples, if the
+// number has changed since the last one.
+struct WaitingRecord {
+    WallMicros time_us = 0;
+    AskId ask;  // no_ask: of any
+    engine::model::WaitReason reason = engine::model::WaitReason::busy;
+    std::uint64_t tasks = 0;
 };
 
 // The name of a category id. It applies to the task records after it: a resumed run assigns the ids anew.

@@ -74,6 +74,14 @@ class Sessions : public ::testing::Test {
         return heard(peer);
     }
 
+    // What is recorded of a worker that joins with this.
+    records::journal::WorkerRecord recorded(const net::messages::Hello& hello, engine::model::Now now) {
+        Peer worker = peer();
+        worker.end->send(manager_peer, net::messages::encode(hello));
+        turn(now);
+        return recorder_.workers().empty() ? records::journal::WorkerRecord{} : recorder_.workers().back();
+    }
+
     static std::vector<net::messages::Message> heard(Peer& peer) {
         std::vector<net::frames::Arrival> inbox;
         peer.end->poll(inbox);

@@ -112,8 +112,53 @@ TEST_F(Sessions, TasksResultsAndTheRestHaveTheirTimesApart) {
 
 TEST_F(Sessions, AnotherVersionIsRefusedWithBothNumbers) {
     net::messages::Hello old = hello("a");
-    old.version = 1;
-    expect_refused({old}, "protocol 1, the manager " + std::to_string(net::messages::protocol_version));
+    for (const std::uint32_t version : {1U, 12U, net::messages::protocol_version + 1}) {
+        old.version = version;
+        expect_refused({old}, "protocol " + std::to_string(version) + ", the manager " +
+                                  std::to_string(net::messages::protocol_version));
+    }
+}
+
+TEST_F(Sessions, WhatAWorkerSaysOfItsProcessAndJobIsRecordedByOurClock) {
+    net::messages::Hello in_job = hello("a");
+    in_job.clock = 7'000'000'000'000'000;  // its clock is years ahead
+    in_job.leaves_in = std::chrono::hours(2);
+    in_job.process_age = std::chrono::minutes(5);
+    in_job.job_age = std::chrono::hours(1);
+    in_job.allocated_cores = 96;
+    in_job.job = "77_1";
+    const engine::model::Now now{Instant{}, 1'700'000'000'000'000};
+    const records::journal::WorkerRecord record = recorded(in_job, now);
+    constexpr std::int64_t hour = std::int64_t{3600} * micros_per_second;
+    EXPECT_EQ(record.joined_us, now.wall);
+    EXPECT_EQ(record.process_started_us, now.wall - hour / 12);
+    EXPECT_EQ(record.job_started_us, now.wall - hour);
+    EXPECT_EQ(record.job_ends_us, now.wall + 2 * hour);
+    EXPECT_EQ(record.allocated_cores, 96);
+    EXPECT_EQ(record.job, "77_1");
+    const records::journal::WorkerRecord alone = recorded(hello("b"), now);
+    EXPECT_EQ(alone.process_started_us, 0);
+    EXPECT_EQ(alone.job_started_us, 0);
+    EXPECT_EQ(alone.job_ends_us, 0);
+    EXPECT_EQ(alone.allocated_cores, 0);
+}
+
+TEST_F(Sessions, WhatAWorkerSaysOfItsProcessAndJobIsBounded) {
+    const engine::model::Now now{Instant{}, 1'700'000'000'000'000};
+    int name = 0;
+    for (const std::int64_t said : {INT64_MIN, std::int64_t{-5}, INT64_MAX}) {
+        net::messages::Hello strange = hello("strange" + std::to_string(++name));
+        strange.leaves_in = strange.process_age = strange.job_age = Duration(said);
+        strange.allocated_cores = said;
+        const records::journal::WorkerRecord record = recorded(strange, now);
+        for (const WallMicros began : {record.process_started_us, record.job_started_us}) {
+            EXPECT_GT(began, 0);
+            EXPECT_LE(began, now.wall);
+        }
+        EXPECT_GE(record.job_ends_us, now.wall);
+        EXPECT_LT(record.job_ends_us, 2 * now.wall);
+        EXPECT_EQ(record.allocated_cores, said < 0 ? 0 : engine::model::most_size);
+    }
 }
 
 TEST_F(Sessions, WhatMakesNoSenseIsRefused) {
@@ -309,11 +354,31 @@ TEST_F(Sessions, TimesOfAClockHoursAheadAreOurs) {
     ahead.clock = std::int64_t{7} * 3600 * 1'000'000;
     const net::messages::Lease lease = *first<net::messages::Lease>(say(worker, {ahead}));
     engine::model::Outcome outcome;
+    outcome.files.inputs_there_us = ahead.clock + 3;
     outcome.started_us = ahead.clock + 5;
+    outcome.files.outputs_there_us = ahead.clock + 8;
     say(worker, {net::messages::Ended{lease.task, lease.attempt, outcome, {}}});
     recorder_.write();
     ASSERT_EQ(recorder_.written().size(), 1U);
-    EXPECT_EQ(recorder_.written().front().record.outcome.started_us, 5);
+    const engine::model::Outcome& ours = recorder_.written().front().record.outcome;
+    EXPECT_EQ(ours.started_us, 5);
+    EXPECT_EQ(ours.files, (engine::model::FileTimes{3, 8}));
+}
+
+TEST_F(Sessions, TimesThatAWorkerDoesNotKnowStayUnknown) {
+    Peer worker = peer();
+    net::messages::Hello ahead = hello("a");
+    ahead.clock = std::int64_t{7} * 3600 * 1'000'000;
+    const net::messages::Lease lease = *first<net::messages::Lease>(say(worker, {ahead}));
+    engine::model::Outcome never_started;
+    never_started.ending = engine::model::Ending::input_missing;
+    never_started.files.outputs_there_us = 5;  // long before our clock's beginning
+    say(worker, {net::messages::Ended{lease.task, lease.attempt, never_started, {}}});
+    recorder_.write();
+    ASSERT_EQ(recorder_.written().size(), 1U);
+    const engine::model::Outcome& ours = recorder_.written().front().record.outcome;
+    EXPECT_EQ(ours.started_us, 0);
+    EXPECT_EQ(ours.files, engine::model::FileTimes{});
 }
 
 TEST_F(Sessions, WhoSaysTooMuchDelaysNobody) {
@@ -347,8 +412,11 @@ TEST(Plausible, WhatNoTaskUsesIsCut) {
     outcome.wall_us = INT64_MIN;
     outcome.user_us = INT64_MAX;
     outcome.bytes_read = -1;
+    outcome.files = {INT64_MIN, INT64_MAX};
     net::session::make_plausible(outcome);
     EXPECT_EQ(outcome.wall_us, 0);
+    EXPECT_EQ(outcome.files.inputs_there_us, 0);
+    EXPECT_LT(outcome.files.outputs_there_us, INT64_MAX / 1000);
     EXPECT_LT(outcome.user_us, INT64_MAX / 1000);
     EXPECT_EQ(outcome.bytes_read, 0);
 }

@@ -66,6 +66,13 @@ class WorkerFilesTest : public ::testing::Test {
             if (const auto* one = std::get_if<WorkerFiles::Staged>(&event)) sandboxes.push_back(one->sandbox);
         return sandboxes;
     }
+    // How the one task ended that the manager may be told about.
+    std::optional<engine::model::Outcome> ended() {
+        std::optional<engine::model::Outcome> outcome;
+        for (const WorkerFiles::Event& event : files_->next())
+            if (const auto* one = std::get_if<node::launcher::TaskEnded>(&event)) outcome = one->outcome;
+        return outcome;
+    }
     // Runs: its output is `text`.
     void end(std::uint64_t task, const std::string& sandbox, const std::string& text) {
         std::ofstream(sandbox + "/out") << text;
@@ -126,6 +133,68 @@ TEST_F(WorkerFilesTest, OutputsThatWereCutOffGoFromTheirBeginning) {
     files_->on(net::messages::OutputsKept{TaskId(0), 1, ""});
     background_.run();
     EXPECT_THAT(files_->next(), SizeIs(1));
+}
+
+// A task that began when it was staged, and has just ended.
+node::launcher::TaskEnded ran(std::uint64_t task, WallMicros started, int exit_code) {
+    node::launcher::TaskEnded end{TaskId(task), 1, {}, {}};
+    end.outcome.exit_code = exit_code;
+    end.outcome.started_us = started;
+    end.outcome.wall_us = wall_now() - started;
+    return end;
+}
+
+TEST_F(WorkerFilesTest, InputsAreThereBeforeItsStartAndOutputsAfterItsEnd) {
+    for (const int exit_code : {0, 1}) {
+        const WallMicros dispatched = wall_now();
+        stage(0);
+        EXPECT_EQ(files_->times_of({TaskId(0), 1}), engine::model::FileTimes{});
+        part(0, stream_of("some text"), true);
+        const auto sandboxes = staged();
+        ASSERT_THAT(sandboxes, SizeIs(1));
+        const WallMicros started = wall_now();
+        const engine::model::FileTimes times = files_->times_of({TaskId(0), 1});
+        EXPECT_GE(times.inputs_there_us, dispatched);
+        EXPECT_LE(times.inputs_there_us, started);
+        EXPECT_EQ(times.outputs_there_us, 0);
+        std::ofstream(sandboxes[0] + "/out") << "text";
+        const node::launcher::TaskEnded end = ran(0, started, exit_code);
+        files_->deliver(end);
+        background_.run();
+        files_->on(net::messages::OutputsKept{TaskId(0), 1, ""});
+        const auto outcome = ended();
+        ASSERT_TRUE(outcome.has_value());
+        EXPECT_EQ(outcome->exit_code, exit_code);
+        EXPECT_EQ(outcome->files.inputs_there_us, times.inputs_there_us);
+        EXPECT_GE(outcome->files.outputs_there_us, started + outcome->wall_us);
+        EXPECT_LE(outcome->files.outputs_there_us, wall_now());
+        background_.run();
+    }
+}
+
+TEST_F(WorkerFilesTest, OutputsThatTheManagerCouldNotStoreWereNeverThere) {
+    stage(0);
+    part(0, stream_of(""), true);
+    end(0, staged().at(0), "text");
+    files_->on(net::messages::OutputsKept{TaskId(0), 1, "disk full"});
+    const auto outcome = ended();
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_EQ(outcome->ending, engine::model::Ending::not_transferred);
+    EXPECT_GT(outcome->files.inputs_there_us, 0);
+    EXPECT_EQ(outcome->files.outputs_there_us, 0);
+}
+
+TEST_F(WorkerFilesTest, WithoutFilesThereIsNoTimeOfThem) {
+    net::messages::Lease bare = lease(0, "");
+    bare.files = net::messages::LeaseFiles{};
+    files_->stage(bare);
+    background_.run();
+    ASSERT_THAT(staged(), SizeIs(1));
+    files_->deliver(ran(0, wall_now(), 0));
+    background_.run();
+    const auto outcome = ended();
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_EQ(outcome->files, engine::model::FileTimes{});
 }
 
 TEST_F(WorkerFilesTest, ALargeSandboxIsRemovedBetweenTheFilesOfOthers) {

@@ -19,6 +19,8 @@ std::vector<Message> samples() {
     outcome.reason = "one\nline";
     outcome.measured.emplace().usage.memory = 812;
     outcome.measured->exceeded.memory_mb = 800;
+    outcome.measured->disk_wait = 250;
+    outcome.files = {1'699'999'999'000'000, 1'700'000'001'000'000};
     IntervalSet held;
     held.insert({3, 9});
     held.insert({1'000'000, 1'000'001});
@@ -27,6 +29,9 @@ std::vector<Message> samples() {
     hello.host = "node3";
     hello.offers = {64, 1 << 20, 5, 2, 3};
     hello.leaves_in = std::chrono::hours(3);
+    hello.process_age = std::chrono::minutes(5);
+    hello.job_age = std::chrono::hours(1);
+    hello.allocated_cores = 96;
     hello.clock = 1'700'000'000'000'000;
     hello.takes_tickets = true;
     hello.remark = "bound to 1 of 64 cores";
@@ -144,11 +149,15 @@ TEST(Messages, FieldsSurvive) {
     const auto& hello = std::get<Hello>(read->at(0));
     EXPECT_EQ(hello.offers, (engine::model::Resources{64, 1 << 20, 5, 2, 3}));
     EXPECT_EQ(hello.leaves_in, std::chrono::hours(3));
+    EXPECT_EQ(hello.process_age, std::chrono::minutes(5));
+    EXPECT_EQ(hello.job_age, std::chrono::hours(1));
+    EXPECT_EQ(hello.allocated_cores, 96);
     EXPECT_EQ(hello.clock, 1'700'000'000'000'000);
     EXPECT_EQ(hello.holding.at(1), (std::pair<TaskId, Attempt>(1, 3)));
     const auto& ended = std::get<Ended>(read->at(3));
     EXPECT_EQ(ended.outcome.signal, 9);
     EXPECT_EQ(ended.outcome.measured, std::get<Ended>(samples().at(3)).outcome.measured);
+    EXPECT_EQ(ended.outcome.files, std::get<Ended>(samples().at(3)).outcome.files);
     EXPECT_EQ(ended.outcome.stdout_bytes, ~std::uint64_t{0});
     EXPECT_EQ(ended.output.out, std::string("a\0b", 3));
     EXPECT_EQ(std::get<Lease>(read->at(14)).watch, std::get<Lease>(samples().at(14)).watch);
@@ -170,11 +179,13 @@ TEST(Messages, AmountsThatNothingTakesAreHeldToTheirBounds) {
 #define WQ_SAY(name, unit, meaning) usage.name = said;
         WQ_USAGE(WQ_SAY)
 #undef WQ_SAY
+        ended.outcome.measured->disk_wait = said;
         ended.output.monitor.emplace().points.push_back({said, "", {}});
         const auto read = decode(encode(ended));
         ASSERT_TRUE(read.has_value()) << said;
         const std::int64_t at_us = std::get<Ended>(read->at(0)).output.monitor->points.at(0).at_us;
         EXPECT_EQ(at_us, said < 0 ? 0 : std::min(said, engine::model::most_measured));
+        EXPECT_EQ(std::get<Ended>(read->at(0)).outcome.measured->disk_wait, said < 0 ? -1 : 1000);
         const engine::model::Usage& heard = std::get<Ended>(read->at(0)).outcome.measured->usage;
 #define WQ_HEARD(name, unit, meaning)                    \
     EXPECT_LE(heard.name, engine::model::most_measured); \

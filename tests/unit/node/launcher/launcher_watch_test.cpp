@@ -191,6 +191,8 @@ TEST(LauncherWatch, WhatATaskTakesIsMeasured) {
     ASSERT_TRUE(end.outcome.succeeded()) << end.outcome.reason;
     ASSERT_TRUE(end.outcome.measured);
     EXPECT_EQ(end.outcome.measured->exceeded, engine::model::Sizes{});
+    EXPECT_GE(end.outcome.measured->disk_wait, 0);
+    EXPECT_LE(end.outcome.measured->disk_wait, 1000);
     const engine::model::Usage& usage = end.outcome.measured->usage;
     EXPECT_GE(usage.cpu_time, 1500000);
     EXPECT_LT(usage.cpu_time, 10000000);

@@ -42,6 +42,10 @@ std::string job_of(const Environment& environment, const Files& files = {}) {
     return batch_job(sources(environment, files));
 }
 
+std::optional<WallMicros> start_of(const Environment& environment, const Files& files = {}) {
+    return batch_start(sources(environment, files));
+}
+
 std::optional<std::int64_t> nodes_of(const Environment& environment, const Files& files = {}) {
     return batch_nodes(sources(environment, files));
 }
@@ -73,6 +77,40 @@ std::vector<std::string> words_of_bounds(const Bounds& bounds) {
     std::vector<std::string> all;
     for (const Bound& bound : bounds) all.push_back(word(bound));
     return all;
+}
+
+TEST(BatchStart, IsThatOfTheCurrentRunOfTheJob) {
+    EXPECT_EQ(start_of({}), std::nullopt);
+    EXPECT_EQ(start_of({{"SLURM_JOB_ID", "77"}}), std::nullopt);
+    EXPECT_EQ(start_of({{"SLURM_JOB_START_TIME", "1700000000"}}), 1'700'000'000'000'000);
+    const Environment condor{{"_CONDOR_JOB_AD", "/ad"}};
+    EXPECT_EQ(start_of(condor, {{"/ad", "JobStartDate = 5\nJobCurrentStartDate = 1700000000\n"}}),
+              1'700'000'000'000'000);
+    EXPECT_EQ(start_of(condor, {{"/ad", "JobStartDate = 5\n"}}), std::nullopt) << "of its first run";
+    EXPECT_EQ(start_of(condor), std::nullopt);
+    EXPECT_EQ(start_of({{"PBS_JOBID", "7"}, {"PBS_WALLTIME", "60"}}), std::nullopt);
+}
+
+TEST(BatchStart, WhatIsNoTimeIsNone) {
+    for (const char* text :
+         {"", "0", "-5", "soon", "1700000000.5", "9223372036854775807", "99999999999999999999", "6311520000"})
+        EXPECT_EQ(start_of({{"SLURM_JOB_START_TIME", text}}), std::nullopt) << text;
+}
+
+TEST(AllocatedCores, AreThoseOfTheJobOnThisHost) {
+    const auto cores_of = [](const Environment& environment, const Files& files = {},
+                             const CpuCount& usable = {}) {
+        return allocated_cores(batch_bounds(sources(environment, files), usable));
+    };
+    EXPECT_EQ(cores_of({}), std::nullopt);
+    EXPECT_EQ(cores_of({{"SLURM_CPUS_ON_NODE", "8"}, {"SLURM_CPUS_PER_TASK", "2"}}), 8);
+    EXPECT_EQ(cores_of({{"SLURM_CPUS_ON_NODE", "8"}}, {}, {4, 8}), 4) << "as it counts threads";
+    EXPECT_EQ(cores_of({{"SLURM_CPUS_PER_TASK", "2"}}), std::nullopt) << "of a process";
+    EXPECT_EQ(cores_of({{"NSLOTS", "6"}}), 6);
+    EXPECT_EQ(
+        cores_of({{"_CONDOR_MACHINE_AD", "/slot"}, {"SLURM_CPUS_ON_NODE", "64"}}, {{"/slot", "Cpus = 4\n"}}),
+        4)
+        << "a pilot of one system in a job of another";
 }
 
 TEST(BatchBounds, OutsideOfAJobThereAreNone) {

@@ -65,6 +65,25 @@ TEST(ProcessTree, TellsGroupParentAndMemory) {
 }
 
 // As a shell does: it goes on when its command has ended. Many others are killed after that, so it has time.
+TEST(ProcessTree, TellsHowLongAProcessHasRun) {
+    constexpr Duration rounded = std::chrono::milliseconds(20);  // the kernel counts in ticks
+    const Instant before = instant_now();
+    const Family family;
+    const Instant begun = instant_now();
+    for (int round = 0; round < 3; ++round) {
+        const Instant asked = instant_now();
+        const auto age = age_of(family.child);
+        const Instant answered = instant_now();
+        ASSERT_TRUE(age);
+        EXPECT_GE(*age + rounded, asked - begun);
+        EXPECT_LE(*age, answered - before + rounded);
+        EXPECT_LE(*age, age_of(getpid()).value_or(Duration{0}) + rounded) << "we began first";
+    }
+    signal_tree(family.child, SIGKILL);
+    waitpid(family.child, nullptr, 0);
+    EXPECT_FALSE(age_of(family.child));
+}
+
 TEST(ProcessTree, WhoWaitsForAKilledOneDoesNotGoOn) {
     for (int round = 0; round < 5; ++round) {
         int ends[2];

@@ -59,6 +59,63 @@ TEST(Monitor, CountsNoTimeTwiceAndLosesNone) {
     EXPECT_EQ(monitor.usage().processes_at_once, 3);
 }
 
+TEST(Monitor, SamplesInWhichAProcessWaitsForADiskAreCounted) {
+    Monitor monitor({true, {}}, start);
+    EXPECT_EQ(monitor.disk_wait(), unsaid) << "there was no sample";
+    ProcessSample waits = process(2, 10);
+    waits.waits_for_disk = true;
+    ProcessSample waits_too = process(3, 10);
+    waits_too.waits_for_disk = true;
+    int ms = 0;
+    const auto look = [&](const std::vector<ProcessSample>& processes) {
+        monitor.take(processes, {}, start + milliseconds(ms += 100));
+    };
+    look({process(1, 10), process(2, 10)});
+    EXPECT_EQ(monitor.disk_wait(), 0);
+    look({process(1, 10), waits, waits_too});
+    EXPECT_EQ(monitor.disk_wait(), 500) << "a sample counts once, however many processes wait";
+    look({waits});
+    EXPECT_EQ(monitor.disk_wait(), 666);
+    look({});
+    EXPECT_EQ(monitor.disk_wait(), 666) << "it had ended";
+}
+
+// A /proc with one process, 7.
+class OneProcess {
+  public:
+    explicit OneProcess(const std::string& name_and_state) {
+        std::filesystem::create_directories(folder_ + "/7");
+        std::ofstream(folder_ + "/7/stat")
+            << "7 " << name_and_state
+            << " 1 7 7 0 -1 4194560 11 22 3 44 5 6 7 8 20 0 2 0 999 4096000 50 0 0 0 0 0 0 0 0 0 0\n";
+        std::ofstream(folder_ + "/7/io") << "rchar: 100\nwchar: 200\n";
+    }
+    ~OneProcess() { std::filesystem::remove_all(folder_); }
+    OneProcess(const OneProcess&) = delete;
+    OneProcess& operator=(const OneProcess&) = delete;
+
+    std::optional<ProcessSample> sample() const { return ProcessTreeReader(folder_.c_str()).one(7); }
+
+  private:
+    std::string folder_ = testing::TempDir() + "one-process-" + std::to_string(::getpid());
+};
+
+TEST(ProcessTreeReader, ReadsStateAndFiguresBehindAnyName) {
+    for (const char* name : {"(sh)", "(a b)", "(x) D 1)", "(R) Z ()"}) {
+        for (const char state : std::string("RSDZXtI")) {
+            const OneProcess process(std::string(name) + " " + state);
+            const auto sample = process.sample();
+            ASSERT_TRUE(sample.has_value()) << name << state;
+            EXPECT_EQ(sample->waits_for_disk, state == 'D') << name << state;
+            EXPECT_EQ(sample->ended, state == 'Z' || state == 'X') << name << state;
+            EXPECT_EQ(sample->began, 999U) << name;
+            EXPECT_EQ(sample->virtual_kb, 4000) << name;
+            EXPECT_EQ(sample->bytes_written, 200) << name;
+        }
+    }
+    EXPECT_FALSE(OneProcess("sh D").sample().has_value()) << "the kernel puts names in brackets";
+}
+
 TEST(Monitor, PointsHaveTheirTimeAndPeaksTheTimeWhenTheyWereReached) {
     engine::model::Watch watch{true, {}};
     watch.series = true;

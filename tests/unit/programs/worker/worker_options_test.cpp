@@ -197,6 +197,17 @@ TEST(WorkerResources, TheBatchSystemsShareCountsUnlessAnOptionSaysElse) {
     WorkerProgramOptions options;
     options.cores = 3;
     EXPECT_EQ(worker_resources(machine(), 500, options, batch).offers.cores, 3);
+    EXPECT_EQ(share.allocated_cores, 0) << "that is the share of a process";
+}
+
+TEST(WorkerResources, WhatTheJobWasAllocatedIsKnownWhateverIsOffered) {
+    const node::machine::Bounds batch{
+        {node::machine::BoundKind::cores, 16, "SLURM_CPUS_ON_NODE", node::machine::BoundOf::node, false, {}}};
+    WorkerProgramOptions options;
+    options.cores = 3;
+    const WorkerResources some = worker_resources(machine(), 500, options, batch);
+    EXPECT_EQ(some.offers.cores, 3);
+    EXPECT_EQ(some.allocated_cores, 16);
 }
 
 TEST(WorkerResources, TasksAreBoundAsTheUserSays) {
