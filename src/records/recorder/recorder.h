@@ -71,6 +71,7 @@ class Recorder {
         bool commands = true;      // Recorded::command
         bool transactions = true;  // transaction()
         bool waiting = true;       // includes TASK n WAITING, when the task is first dispatched
+        bool reasons = true;       // waiting()
     };
     virtual Wants wants() const { return {}; }
     // Whether transaction() must be called when this task is dispatched.
