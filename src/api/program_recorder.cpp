@@ -39,7 +39,7 @@ records::recorder::Recorder::Wants ProgramRecorder::wants() const {
     const bool transactions = std::any_of(logs_.begin(), logs_.end(), [](const auto* logs) {
         return logs->wants_transactions() || logs->wants_debug("task");
     });
-    return {false, transactions, false};
+    return {false, transactions, false, false};
 }
 
 void ProgramRecorder::write_to(records::logs::ProgramLogs& logs) {

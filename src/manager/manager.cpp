@@ -39,10 +39,11 @@ Manager::Manager(ManagerOptions options, TaskTexts& tasks, records::recorder::Re
       tickets_(tasks, options.counters),
       records_({std::move(options.categories), std::move(options.earlier_attempts), options.output_limit},
                tasks, recorder, *this),
+      changes_(recorder, *this),
       series_(recorder, options.sample_every, started.instant),
       storage_({options.most_unwritten_bytes, options.storage_retry_limit}, recorder, *this),
       leases_(tasks, links_, records_, *this, options.background),
-      notices_({environment_, leases_, tickets_, records_, release_}),
+      notices_({environment_, leases_, tickets_, records_, release_, changes_}),
       sessions_(session_options(options), links_, *this, notices_),
       release_(sessions_, links_, *this),
       answers_(links_, clock),
@@ -174,7 +175,9 @@ void Manager::react(const engine::model::Event& event, engine::model::Now now) {
 
 void Manager::handle_event(const engine::model::Event& event, engine::model::Now now) {
     actions_.clear();
+    const WorkerChanges::Standing before = changes_.standing_before(event);
     reactor_.on(event, now, actions_);
+    changes_.note(event, before, actions_, now);
     performer_.perform(actions_, now);
 }
 
@@ -208,7 +211,11 @@ void Manager::tick(engine::model::Now now) {
             if (link.record && link.session == nullptr) links_.send_message(link, net::messages::Beat{});
         next_beat_ = now.instant + beat_;
     }
-    if (now.instant >= series_.next()) series_.take(stats(), now);
+    if (now.instant >= series_.next() && series_.take(stats(), now)) note_waiting(now);
+}
+
+void Manager::note_waiting(engine::model::Now now) {
+    if (records_.wants_waiting()) records_.note_waiting(reactor_.waiting(), now);
 }
 
 std::optional<Instant> Manager::wakeup() const {
@@ -267,6 +274,7 @@ void WorkerNotices::joined(const Link& link, const net::messages::Hello& hello) 
     if (files::transfers::FileTransfers* const transfers = to_.leases.transfers())
         transfers->joined(worker.worker, hello.node);
     to_.records.joined(worker);
+    to_.changes.joined(worker);
 }
 
 void WorkerNotices::disconnected(WorkerId worker) {
@@ -282,6 +290,7 @@ void WorkerNotices::departed(const records::journal::WorkerRecord& worker, const
     to_.leases.forget(worker.worker);
     to_.release.departed(worker.worker);
     to_.records.departed(worker, why, departure, now);
+    to_.changes.left(worker.worker, why, now);
 }
 
 }  // namespace wq::manager

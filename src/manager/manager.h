@@ -24,6 +24,7 @@
 #include "manager/storage_watch.h"
 #include "manager/task_table.h"
 #include "manager/ticket_server.h"
+#include "manager/worker_changes.h"
 #include "manager/worker_messages.h"
 #include "manager/worker_sessions.h"
 #include "net/frames/transport.h"
@@ -40,6 +41,7 @@ class WorkerNotices final : public WorkerEvents {
         TicketServer& tickets;
         RunRecords& records;
         WorkerRelease& release;
+        WorkerChanges& changes;
     };
     explicit WorkerNotices(Receivers receivers) : to_(receivers) {}
 
@@ -156,7 +158,10 @@ class Manager final : private Router {
         series_.start_anew(interval, now.instant);
     }
     // The run is over: writes its last figures.
-    void end_samples(engine::model::Now now) { series_.finish(stats(), now); }
+    void end_samples(engine::model::Now now) {
+        series_.finish(stats(), now);
+        note_waiting(now);
+    }
 
     // Measures sending and receiving; if not set, these times stay 0.
     std::function<Instant()> clock = [] { return Instant{}; };
@@ -169,6 +174,7 @@ class Manager final : private Router {
     void react(const engine::model::Event& event, engine::model::Now now) override;
     void print_line(const std::string& line) override { say(line); }
     void handle_event(const engine::model::Event& event, engine::model::Now now);
+    void note_waiting(engine::model::Now now);
     bool take(LinkKey key, const net::frames::Arrival& arrival, std::size_t& begun, bool& says_more,
               engine::model::Now now);
     void keep_waiting(LinkKey key, net::frames::Arrival arrival, std::size_t begun);
@@ -194,6 +200,7 @@ class Manager final : private Router {
     EnvironmentLines environment_;
     TicketServer tickets_;
     RunRecords records_;
+    WorkerChanges changes_;
     TimeSeries series_;
     StorageWatch storage_;
     LeaseSender leases_;

@@ -127,16 +127,17 @@ bool has_changed(const engine::model::ManagerStats& from, const engine::model::M
 
 }  // namespace
 
-void TimeSeries::take(const engine::model::ManagerStats& stats, engine::model::Now now) {
+bool TimeSeries::take(const engine::model::ManagerStats& stats, engine::model::Now now) {
     next_ = now.instant + every_;
     const bool changed = !written_ || has_changed(written_->stats, stats);
     if (!changed && now.instant - written_at_ < longest_unchanged) {
         unwritten_ = records::journal::Sample{now.wall, stats};
-        return;
+        return false;
     }
     if (changed && unwritten_) write(records::journal::Sample(*unwritten_));
     write({now.wall, stats});
     written_at_ = now.instant;
+    return true;
 }
 
 void TimeSeries::start_anew(Duration every, Instant now) {

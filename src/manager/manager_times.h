@@ -59,8 +59,9 @@ class TimeSeries {
 
     Instant next() const { return next_; }  // when take() should be called
     // While only clocks differ from the last sample written, one is written every ten seconds. The one before
-    // a change is written too, so that a curve through the samples stays flat until the change.
-    void take(const engine::model::ManagerStats& stats, engine::model::Now now);
+    // a change is written too, so that a curve through the samples stays flat until the change. Returns
+    // whether it was written.
+    bool take(const engine::model::ManagerStats& stats, engine::model::Now now);
     // Samples are taken this often from now on; the next is due at once, and written even if nothing has
     // changed.
     void start_anew(Duration every, Instant now);

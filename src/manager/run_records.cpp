@@ -114,6 +114,34 @@ Attempt RunRecords::earlier_attempts(TaskId task) const {
     return found == options_.earlier_attempts.end() ? 0 : found->second;
 }
 
+records::journal::AskId RunRecords::ask_of(engine::model::ShapeId shape) {
+    if (shape.value() >= ask_of_shape_.size()) ask_of_shape_.resize(shape.value() + 1);
+    records::journal::AskId& known = ask_of_shape_[shape.value()];
+    if (known != records::journal::no_ask) return known;
+    const engine::model::Shape& what = router_.reactor().ledger().shape(shape);
+    const auto [id, is_new] = ask_ids_.id_of(what.needs, what.features);
+    const bool further = id == records::journal::further_ask;
+    if (is_new && further) recorder_.ask({id, {}, {}});
+    if (is_new && !further) recorder_.ask({id, what.needs, what.features});
+    return known = id;
+}
+
+void RunRecords::note_waiting(const std::vector<engine::model::WaitingTasks>& tasks, engine::model::Now now) {
+    std::map<WaitingClass, std::uint64_t> current;
+    for (const engine::model::WaitingTasks& each : tasks)
+        current[{each.shape ? ask_of(*each.shape) : records::journal::no_ask, each.reason}] += each.tasks;
+    const auto tell = [&](const WaitingClass& what, std::uint64_t count) {
+        recorder_.waiting({now.wall, what.first, what.second, count});
+    };
+    for (const auto& [what, count] : waiting_)
+        if (!current.contains(what)) tell(what, 0);
+    for (const auto& [what, count] : current) {
+        const auto told = waiting_.find(what);
+        if (told == waiting_.end() || told->second != count) tell(what, count);
+    }
+    waiting_ = std::move(current);
+}
+
 void RunRecords::ended(engine::model::AttemptEnded& action, const Link* link, AttemptOutput* output,
                        engine::model::Now now) {
     records::recorder::Recorded recorded;
@@ -128,6 +156,8 @@ void RunRecords::ended(engine::model::AttemptEnded& action, const Link* link, At
     record.given = action.given;
     record.submitted_us = action.submitted_us;
     record.dispatched_us = action.dispatched_us;
+    record.ready_us = action.ready_us;
+    record.ask = ask_of(action.shape);
     record.received_us = now.wall;
     record.outcome = std::move(action.outcome);
     if (const auto traffic = traffic_.extract(action.task)) record.files = traffic.mapped();

@@ -8,13 +8,16 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "engine/model/waiting.h"
 #include "files/transfers/transfer_tally.h"
 #include "manager/failures.h"
 #include "manager/links.h"
 #include "manager/router.h"
 #include "manager/task_table.h"
+#include "records/journal/ask_ids.h"
 #include "records/recorder/recorder.h"
 
 namespace wq::manager {
@@ -77,6 +80,10 @@ class RunRecords {
     void transferred(const files::transfers::Transfer& transfer, engine::model::Now now);
     engine::model::Try try_of(TaskId task) const;  // the task has not ended
 
+    // What waits now: what has changed since the last call is recorded.
+    bool wants_waiting() const { return recorder_.wants().reasons; }
+    void note_waiting(const std::vector<engine::model::WaitingTasks>& tasks, engine::model::Now now);
+
     void finished() { recorder_.write_at_once(); }  // the run ends when all is written
 
     // ---- figures ----
@@ -96,6 +103,8 @@ class RunRecords {
     const Failures& failures() const { return failures_; }
 
   private:
+    // Records what tasks of the shape ask for, if nobody has asked for it before.
+    records::journal::AskId ask_of(engine::model::ShapeId shape);
     void waiting(TaskId task, CategoryId category, WallMicros when, engine::model::Try tried);
 
     RecordOptions options_;
@@ -105,6 +114,10 @@ class RunRecords {
     std::map<std::string, CategoryId> category_ids_;
     std::vector<std::string> categories_;
     std::map<CategoryId, engine::model::CategoryChanged> category_told_;  // as last reported to the recorder
+    records::journal::AskIds ask_ids_;
+    std::vector<records::journal::AskId> ask_of_shape_;  // by ShapeId; no_ask: not known yet
+    using WaitingClass = std::pair<records::journal::AskId, engine::model::WaitReason>;
+    std::map<WaitingClass, std::uint64_t> waiting_;  // tasks, as recorded
     Failures failures_;
     std::uint64_t succeeded_earlier_ = 0;
     std::uint64_t ended_ = 0;

@@ -20,6 +20,10 @@ struct Written : JournalVisitor {
     void task(const TaskRecord& record) override { records += encode_record(record); }
     void worker(const WorkerRecord& record) override { records += encode_record(record); }
     void sample(const Sample& sample) override { records += encode_record(sample); }
+    void category(const CategoryRecord& record) override { records += encode_record(record); }
+    void ask(const AskRecord& record) override { records += encode_record(record); }
+    void worker_change(const WorkerChangeRecord& record) override { records += encode_record(record); }
+    void waiting(const WaitingRecord& record) override { records += encode_record(record); }
 };
 
 void check(std::string_view bytes) {

@@ -29,7 +29,7 @@ def read_journal(path):
         size = struct.unpack_from("<I", data, at)[0]
         if at + 8 + size > len(data):
             break
-        if data[at + 8] == 2:
+        if data[at + 8] in (2, 6):  # task, attempt: the same fields first
             records.append(task_record(data[at + 9:at + 8 + size]))
         at += 8 + size
     return records

@@ -229,11 +229,22 @@ void Simulation::tell_manager(const engine::model::Event& event) {
     reactor_.on(event, now(), actions);
     const bool idle = actions.empty() && std::holds_alternative<engine::model::WorkerHeard>(event);
     if (const auto contradiction = idle ? std::nullopt : reactor_.audit()) wrong("audit: " + *contradiction);
+    if (!idle) check_waiting();
     for (const engine::model::Action& action : actions) {
         obey(action);
         if (faults_.limits) check_limit(action);
     }
     if (most_at_once_ >= 0 && !claimable_.empty()) wrong("ranks may claim beyond the limit of a category");
+}
+
+// Each task that waits has one reason.
+void Simulation::check_waiting() {
+    std::uint64_t tasks = 0;
+    for (const engine::model::WaitingTasks& each : reactor_.waiting())
+        if (each.reason != engine::model::WaitReason::program) tasks += each.tasks;
+    const auto waiting = static_cast<std::uint64_t>(reactor_.stats().tasks_waiting);
+    if (tasks != waiting)
+        wrong(std::to_string(tasks) + " tasks wait for something, of " + std::to_string(waiting));
 }
 
 Simulation::Life* Simulation::known_life(WorkerId worker) {
@@ -357,6 +368,12 @@ void Simulation::check_ended(const engine::model::AttemptEnded& ended) {
     const std::uint64_t id = ended.task.value();
     if (final_records_[id] > 0) wrong("task " + std::to_string(id) + " ended again after its end");
     if (ended.final) ++final_records_[id];
+    const bool leased = !ended.by_ticket && ended.dispatched_us > 0;
+    if (leased && (ended.ready_us < ended.submitted_us || ended.ready_us > ended.dispatched_us))
+        wrong("task " + std::to_string(id) + " was ready before its submission or after its dispatch");
+    const auto& start_time = plan_.tasks[id].shape.not_before;
+    if (leased && start_time && ended.ready_us < *start_time)
+        wrong("task " + std::to_string(id) + " was ready before its time");
     last_attempt_[id] = std::max(last_attempt_[id], ended.attempt);
     if (ended.outcome.ending == engine::model::Ending::worker_lost) ++losses_[id];
     if (ended.outcome.ending == engine::model::Ending::out_of_memory) ++counts_.exhausted, ++exhausted_[id];

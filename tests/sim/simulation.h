@@ -90,6 +90,7 @@ class Simulation {
     void check_lease(const engine::model::Lease& lease);
     void check_times_and_priority(const engine::model::Lease& lease, const std::string& name);
     void check_ended(const engine::model::AttemptEnded& ended);
+    void check_waiting();
     void check_range(const engine::model::RangeEnded& ended);
     void check_cancelled(const engine::model::Cancelled& cancelled);
     // categories.cpp

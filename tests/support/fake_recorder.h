@@ -15,6 +15,11 @@ class FakeRecorder final : public records::recorder::Recorder {
     void task(records::recorder::Recorded ended) override { waiting_.push_back(std::move(ended)); }
     void worker(const records::journal::WorkerRecord& record) override { workers_.push_back(record); }
     void sample(const records::journal::Sample&) override {}
+    void ask(const records::journal::AskRecord& record) override { asks_.push_back(record); }
+    void worker_changed(const records::journal::WorkerChangeRecord& record) override {
+        worker_changes_.push_back(record);
+    }
+    void waiting(const records::journal::WaitingRecord& record) override { waits_.push_back(record); }
     void category(CategoryId, std::string) override {}
     void transaction(WallMicros, std::string) override {}
     void write_at_once() override { hurried_ = true; }
@@ -42,11 +47,19 @@ class FakeRecorder final : public records::recorder::Recorder {
     const std::vector<records::journal::WorkerRecord>& workers() const {
         return workers_;
     }  // all that were recorded
+    const std::vector<records::journal::AskRecord>& asks() const { return asks_; }
+    const std::vector<records::journal::WorkerChangeRecord>& worker_changes() const {
+        return worker_changes_;
+    }
+    const std::vector<records::journal::WaitingRecord>& waits() const { return waits_; }
 
   private:
     std::vector<records::recorder::Recorded> waiting_;
     std::vector<records::recorder::Recorded> written_;
     std::vector<records::journal::WorkerRecord> workers_;
+    std::vector<records::journal::AskRecord> asks_;
+    std::vector<records::journal::WorkerChangeRecord> worker_changes_;
+    std::vector<records::journal::WaitingRecord> waits_;
     std::optional<std::string> trouble_;
     std::uint64_t backlog_ = 0;
     bool hurried_ = false;

@@ -173,8 +173,11 @@ void Attempts::expire(TaskId task) {
     ended.attempt = attempted == nullptr ? 1 : attempted->next();
     ended.unstarted = attempted == nullptr ? 0 : attempted->unstarted;
     ended.worker = unknown_worker;
-    ended.category = state_.category_of(task);
+    ended.shape = ledger_.shape_of(task);
+    ended.category = ledger_.shape(ended.shape).category;
     ended.submitted_us = ledger_.submitted(task);
+    const bool was_ready = ledger_.state(task) == TaskState::ready && !ledger_.early().contains(task.value());
+    if (was_ready) ended.ready_us = ledger_.ready_since(task);
     ended.outcome.ending = Ending::expired;
     event_.act(std::move(ended));
     forget_last_chance(task);
@@ -255,6 +258,7 @@ void Attempts::promote_copy(TaskId task) {
     attempted.worker = copy.worker;
     attempted.given = copy.given;
     attempted.since = copy.since;
+    attempted.ready_us = copy.dispatched_us;  // nothing but our decision was in its way
     attempted.dispatched_us = copy.dispatched_us;
 }
 
@@ -306,9 +310,11 @@ void Attempts::record(TaskId task, std::optional<TaskEvent> again, Outcome outco
     ended.out_of_tries = why == FinalFailure::out_of_tries;
     ended.goes_on = again && copy_goes_on(task, *again);
     ended.worker = attempted.worker;
-    ended.category = state_.category_of(task);
+    ended.shape = ledger_.shape_of(task);
+    ended.category = ledger_.shape(ended.shape).category;
     ended.given = attempted.given;
     ended.submitted_us = ledger_.submitted(task);
+    ended.ready_us = attempted.ready_us;
     ended.dispatched_us = attempted.dispatched_us;
     ended.outcome = std::move(outcome);
     event_.act(std::move(ended));

@@ -226,8 +226,10 @@ struct AttemptEnded {
     bool goes_on = false;       // not final, and another attempt is already running
     WorkerId worker;            // unknown_worker: it was lost with one of several
     CategoryId category;
+    ShapeId shape;
     Resources given;
     WallMicros submitted_us = 0;
+    WallMicros ready_us = 0;  // could have been dispatched; 0: it never was ready
     WallMicros dispatched_us = 0;
     Outcome outcome;
 };

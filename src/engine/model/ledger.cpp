@@ -187,6 +187,26 @@ std::uint64_t Ledger::count(CategoryId category, TaskState state) const {
     return category_counts_[category.value()][static_cast<std::size_t>(state)];
 }
 
+Attempted& Ledger::attempted(TaskId task) {
+    const auto [known, is_new] = attempted_.try_emplace(task);
+    if (is_new) {
+        known->second.ready_us = first_ready(task);
+        unblocked_.erase({task.value(), task.value() + 1});
+    }
+    return known->second;
+}
+
+WallMicros Ledger::ready_since(TaskId task) const {
+    const Attempted* const record = find_attempted(task);
+    return record != nullptr ? record->ready_us : first_ready(task);
+}
+
+WallMicros Ledger::first_ready(TaskId task) const {
+    const RangeInfo& range = range_of(task);
+    const WallMicros since = unblocked_.find(task.value()).value_or(range.submitted);
+    return std::max(since, times_[range.times].not_before.value_or(since));
+}
+
 const Attempted* Ledger::find_attempted(TaskId task) const {
     const auto found = attempted_.find(task);
     return found == attempted_.end() ? nullptr : &found->second;
@@ -228,6 +248,19 @@ const ReadyShapes& Ledger::ready_shapes_for(WorkerId worker) const {
     return found == pinned_.end() ? no_shapes : found->second;
 }
 
+std::vector<ShapeId> Ledger::some_ready_shapes(std::size_t most) const {
+    std::set<ShapeId> found;
+    const auto take = [&](const auto& shapes, auto shape_in) {
+        for (auto it = shapes.begin(); it != shapes.end() && found.size() < most; ++it)
+            found.insert(shape_in(*it));
+    };
+    const auto of_head = [](const ReadyHead& head) { return head.shape; };
+    take(ready_shapes_, of_head);
+    take(suspect_shapes_, [](ShapeId shape) { return shape; });
+    for (const auto& [worker, shapes] : pinned_) take(shapes, of_head);
+    return {found.begin(), found.end()};
+}
+
 std::vector<ShapeId> Ledger::take_awakened() {
     return std::exchange(awakened_, {});
 }
@@ -260,6 +293,7 @@ void Ledger::move_ready(Interval part, const RangeInfo& range, Move move) {
     if (history != nullptr && history->losses > 0) {
         put(tasks.suspects);
     } else {
+        tasks.others += move == Move::in ? part.size() : -part.size();
         const auto queue = tasks.queues.try_emplace(range.priority).first;
         put(history != nullptr || times.not_after ? queue->second.again : queue->second.fresh);
         if (queue->second.empty()) tasks.queues.erase(queue);
@@ -325,6 +359,17 @@ void Ledger::enter(Interval tasks, TaskState state) {
     if (is_final(state) && tasks.size() == 1) attempted_.erase(TaskId(tasks.first));
 }
 
+// Tasks of a batch that come back unclaimed had no attempt: they were ready all the time.
+void Ledger::note_ready(Interval tasks, TaskState from, TaskState to) {
+    if (is_final(to)) return unblocked_.erase(tasks);
+    if (to != TaskState::ready) return;
+    if (from == TaskState::blocked)
+        return unblocked_.insert({tasks.first, std::min(tasks.end, first_new_)}, event_wall_);
+    if (tasks.size() > 1) return;
+    if (const auto record = attempted_.find(TaskId(tasks.first)); record != attempted_.end())
+        record->second.ready_us = event_wall_;
+}
+
 void Ledger::change(TaskId task, TaskEvent event) {
     const TaskState from = state(task);
     const auto to = next_state(from, event);
@@ -335,6 +380,7 @@ void Ledger::change(TaskId task, TaskEvent event) {
     if (event == TaskEvent::retry) ++attempted(task).failures;
     if (event == TaskEvent::exhaust) ++attempted(task).exhausted;
     if (event == TaskEvent::abort) ++attempted(task).aborted;
+    note_ready(one, from, *to);
     enter(one, *to);
 }
 
@@ -345,6 +391,7 @@ void Ledger::change(Interval tasks, TaskEvent event) {
     const auto to = next_state(from, event);
     if (!to || from == TaskState::leased || *to == TaskState::leased) illegal(tasks.first, from, event);
     leave(tasks, from);
+    note_ready(tasks, from, *to);
     enter(tasks, *to);
 }
 
@@ -402,6 +449,8 @@ void Ledger::move_expiring(Interval tasks, Move move) {
 
 void Ledger::advance(WallMicros wall) {
     wall_ = std::max(wall_, wall);
+    event_wall_ = wall;
+    first_new_ = size_;
     while (!starting_.empty() && starting_.begin()->first <= wall_) {
         const auto started = starting_.extract(starting_.begin());
         started.mapped().for_each([&](Interval part) { early_.erase(part); });
@@ -452,6 +501,8 @@ std::optional<std::string> Ledger::audit_task(TaskId task) const {
         if (expires != (now == TaskState::blocked || now == TaskState::ready))
             return name + " has a wrong end";
     }
+    if (unblocked_.find(id) && (record != nullptr || (now != TaskState::ready && now != TaskState::sealed)))
+        return name + " still has a time at which it was unblocked";
     if (record == nullptr) return std::nullopt;
     if (is_final(now)) return name + " has ended and still has a record";
     if (fresh || queues.suspects.contains(id) != (now == TaskState::ready && record->losses > 0))
@@ -468,8 +519,12 @@ std::optional<std::string> Ledger::audit_shape(ShapeId id) const {
         return first ? entries == 1 && shapes.contains(*first) : entries == 0;
     };
     const std::string name = "shape " + std::to_string(id.value());
-    for (const auto& [priority, queue] : queues.queues)
+    std::uint64_t others = 0;
+    for (const auto& [priority, queue] : queues.queues) {
         if (queue.empty()) return name + " has an empty queue";
+        others += queue.fresh.count() + queue.again.count();
+    }
+    if (others != queues.others) return name + " has a wrong number of ready tasks";
     if (shape(id).workers.empty() && !indexed(ready_shapes_)) return name + " is not indexed by its head";
     for (const WorkerId worker : shape(id).workers)
         if (!indexed(ready_shapes_for(worker)))
@@ -493,6 +548,7 @@ std::optional<std::string> Ledger::audit() const {
         if (found[index] != counts_[index])
             return std::string("count of ") + name_of(static_cast<TaskState>(index)) + " is " +
                    std::to_string(counts_[index]) + ", found " + std::to_string(found[index]);
+    if (auto wrong = unblocked_.audit(wall_)) return wrong;
     std::size_t heads = 0;
     for (std::uint32_t index = 0; index < shapes(); ++index) {
         if (auto wrong = audit_shape(ShapeId(index))) return wrong;

@@ -16,6 +16,7 @@
 
 #include "base/ids.h"
 #include "base/interval_set.h"
+#include "engine/model/ready_times.h"
 #include "engine/model/run_times.h"
 #include "engine/model/task.h"
 
@@ -69,8 +70,6 @@ std::string diagram();
 // ranges; only a leased task, or one with a history, has its own record. So a million waiting tasks of one
 // shape cost as much as one, and the 10^8 items of an array cost nothing until they have results.
 
-using ShapeId = Id<struct ShapeTag, std::uint32_t>;
-
 // A task that is or was leased.
 struct Attempted {
     Attempt attempt = 0;          // the current or last one
@@ -85,6 +84,7 @@ struct Attempted {
     bool by_ticket = false;     // the current or last attempt was claimed, not leased
     WorkerId worker;            // the holder while leased
     Resources given;
+    WallMicros ready_us = 0;  // of the current or next attempt, see Ledger::ready_since()
     WallMicros dispatched_us = 0;
     Instant since;                        // leased at
     std::optional<RunTimeMark> run_time;  // while leased and timed
@@ -132,11 +132,13 @@ struct ReadyHead {
 struct ReadyTasks {
     std::map<double, ReadyQueue, std::greater<>> queues;  // by priority, highest first; none is empty
     IntervalSet suspects;                                 // lost with a worker before
+    std::uint64_t others = 0;                             // tasks in the queues
 
     std::optional<TaskId> next() const {
         return queues.empty() ? std::nullopt : queues.begin()->second.next();
     }
     bool empty() const { return queues.empty() && suspects.empty(); }
+    std::uint64_t count() const { return others + suspects.count(); }
 };
 
 // Shapes with ready tasks other than suspects, highest priority first.
@@ -175,6 +177,10 @@ class Ledger {
     void advance(WallMicros wall);
     // When the next waiting task may start or expires.
     std::optional<WallMicros> next_time() const;
+    // Since when the attempt that a ready task waits for, or the current one, could have been dispatched, by
+    // the wall clock: no earlier task, start time or earlier attempt was in its way. Groups may make it too
+    // early by a second.
+    WallMicros ready_since(TaskId task) const;
     // Waiting tasks that expired. Returns some of them per call, none when all are handled.
     IntervalSet expired() const;
 
@@ -182,7 +188,7 @@ class Ledger {
     void cancel_fresh(Interval tasks);
 
     // The record of a task that was leased at least once, until it has ended.
-    Attempted& attempted(TaskId task) { return attempted_[task]; }  // created if missing
+    Attempted& attempted(TaskId task);  // created if missing
     const Attempted* find_attempted(TaskId task) const;
     // Those of `tasks` that have a record, in order. Costs the smaller of their number and the number of
     // records.
@@ -193,6 +199,9 @@ class Ledger {
     const ReadyShapes& ready_shapes() const { return ready_shapes_; }  // any worker may run them
     const ReadyShapes& ready_shapes_for(WorkerId worker) const;        // pinned to this worker, among others
     const std::set<ShapeId>& suspect_shapes() const { return suspect_shapes_; }
+    // Shapes with ready tasks, each once, up to `most` of them. Costs no more than `most` and the number of
+    // workers that tasks name.
+    std::vector<ShapeId> some_ready_shapes(std::size_t most) const;
     // Shapes that a task has awakened: by Wakes, or because the highest priority has risen. Each call clears
     // the list.
     std::vector<ShapeId> take_awakened();
@@ -240,6 +249,8 @@ class Ledger {
     void move_expiring(Interval tasks, Move move);
     void leave(Interval tasks, TaskState state);
     void enter(Interval tasks, TaskState state);
+    void note_ready(Interval tasks, TaskState from, TaskState to);
+    WallMicros first_ready(TaskId task) const;  // of a task without a record
     void move_ready(Interval tasks, Move move);
     void move_ready(Interval part, const RangeInfo& range, Move move);
     void move_head(ShapeId shape, std::optional<ReadyHead> before, std::optional<ReadyHead> after);
@@ -267,6 +278,9 @@ class Ledger {
     std::vector<Counts> category_counts_;  // by CategoryId
     std::vector<Times> times_{Times{}};    // the first entry: no times
     WallMicros wall_ = 0;
+    WallMicros event_wall_ = 0;    // the same of the last event: the clock may go back
+    std::uint64_t first_new_ = 0;  // task that was added in this event, or the next one to be added
+    ReadyTimes unblocked_;         // after the event that added them, and without a record
     IntervalSet early_;
     std::map<WallMicros, IntervalSet> starting_;  // the same, by start time
     std::map<WallMicros, IntervalSet> expiring_;  // blocked and ready ones, by end time

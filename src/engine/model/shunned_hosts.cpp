@@ -7,6 +7,7 @@ namespace wq::engine::model {
 
 void HostBlocks::block_host(const std::string& host, const HostBlock& block) {
     remove(host);
+    ++version_;
     blocks_.emplace(host, block);
     if (block.until) ends_.insert({*block.until, host});
     if (block.by_itself) ++by_itself_;
@@ -15,6 +16,7 @@ void HostBlocks::block_host(const std::string& host, const HostBlock& block) {
 bool HostBlocks::remove(const std::string& host) {
     const auto found = blocks_.find(host);
     if (found == blocks_.end()) return false;
+    ++version_;
     if (found->second.until) ends_.erase({*found->second.until, host});
     if (found->second.by_itself) --by_itself_;
     blocks_.erase(found);

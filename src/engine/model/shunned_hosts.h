@@ -34,6 +34,7 @@ class HostBlocks {
     std::size_t size() const { return blocks_.size(); }
     const std::map<std::string, HostBlock>& all() const { return blocks_; }
     bool any_by_itself() const { return by_itself_ > 0; }
+    std::uint64_t version() const { return version_; }  // grows with each change
 
     // The earliest end.
     std::optional<Instant> next_end() const;
@@ -45,6 +46,7 @@ class HostBlocks {
     std::map<std::string, HostBlock> blocks_;
     std::set<std::pair<Instant, std::string>> ends_;
     std::size_t by_itself_ = 0;
+    std::uint64_t version_ = 0;
 };
 
 // Ready tasks that avoid a host for a while because they were too slow there, or only their worker if no

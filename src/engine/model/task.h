@@ -55,6 +55,9 @@ struct Shape {
     auto operator<=>(const Shape&) const = default;
 };
 
+// Tasks that differ only in priority, times and the limit of tries have the same one.
+using ShapeId = Id<struct ShapeTag, std::uint32_t>;
+
 // A task's membership in a group (see groups.h): `#:name` sequential, `#+name` parallel.
 struct GroupTag {
     std::uint32_t group = 0;  // index into the run's group names; 0 is the empty name

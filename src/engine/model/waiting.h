@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/model/ledger.h"
+#include "engine/model/task.h"
 
 namespace wq::engine::model {
 

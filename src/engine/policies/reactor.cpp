@@ -140,6 +140,9 @@ const AllocationRules& Reactor::allocation() const {
 std::string Reactor::waiting_for() const {
     return parts_->view.waiting_for();
 }
+std::vector<WaitingTasks> Reactor::waiting() const {
+    return parts_->view.waiting();
+}
 std::string Reactor::why(TaskId task, Now now, Attempt earlier) const {
     return parts_->view.why(task, now, earlier);
 }

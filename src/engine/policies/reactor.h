@@ -18,6 +18,7 @@
 #include "engine/model/manager_stats.h"
 #include "engine/model/shunned_hosts.h"
 #include "engine/model/task_category.h"
+#include "engine/model/waiting.h"
 #include "engine/model/worker_table.h"
 
 namespace wq::engine::policies {
@@ -72,6 +73,11 @@ class Reactor {
 
     // What the run waits for, in one line for the user.
     std::string waiting_for() const;
+
+    // How many tasks wait, by shape and reason: of at most 1000 shapes; the tasks of further ones are one
+    // entry without a shape. Nothing waits: `program`, unless the input has ended. The cost does not depend
+    // on the number of tasks.
+    std::vector<model::WaitingTasks> waiting() const;
 
     // Why a task does not run, or on which worker it runs, in one line: "not now: ..." if it waits for time
     // or other tasks, "not now: no worker can hold it: ..." if none is large enough, "never:

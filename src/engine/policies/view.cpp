@@ -193,6 +193,51 @@ std::string View::waiting_for() const {
     return "nothing";
 }
 
+// ---- what waits, by class ----
+
+namespace {
+
+constexpr std::size_t most_shapes_told = 1000;
+
+}  // namespace
+
+// Why no task at all is dispatched.
+std::optional<WaitReason> View::reason_for_all() const {
+    if (state_.run.storage_trouble()) return WaitReason::storage;
+    if (state_.run.stopping()) return WaitReason::stopping;
+    const std::size_t connected = state_.connected_workers();
+    if (connected == 0 || connected < state_.run.hold_until_workers()) return WaitReason::no_worker;
+    if (!fit_.run_has_room()) return WaitReason::limit;
+    return std::nullopt;
+}
+
+// Looks at the kinds of workers that get tasks first: at each worker's offer only if none of these fits.
+WaitReason View::reason_for(ShapeId shape) const {
+    if (!fit_.category_has_room(ledger_.shape(shape))) return WaitReason::limit;
+    if (pool_.some_host_holds(shape, nullptr)) return WaitReason::busy;
+    return pool_.fits_somewhere(shape) ? WaitReason::hosts : WaitReason::nowhere;
+}
+
+std::vector<WaitingTasks> View::waiting() const {
+    std::vector<WaitingTasks> all;
+    const auto add = [&](std::optional<ShapeId> shape, WaitReason reason, std::uint64_t tasks) {
+        if (tasks > 0) all.push_back({shape, reason, tasks});
+    };
+    const std::uint64_t early = ledger_.early().count();
+    std::uint64_t untold = ledger_.count(TaskState::ready) - early;
+    const std::optional<WaitReason> for_all = reason_for_all();
+    for (const ShapeId shape : ledger_.some_ready_shapes(most_shapes_told)) {
+        const std::uint64_t tasks = ledger_.ready(shape).count();
+        add(shape, for_all ? *for_all : reason_for(shape), tasks);
+        untold -= tasks;
+    }
+    add(std::nullopt, for_all.value_or(WaitReason::busy), untold);
+    add(std::nullopt, WaitReason::start_time, early);
+    add(std::nullopt, WaitReason::tasks, ledger_.count(TaskState::blocked));
+    if (all.empty() && !state_.run.input_ended()) add(std::nullopt, WaitReason::program, 1);
+    return all;
+}
+
 // A worker's launcher starts its leases in order, as far as they fit.
 bool View::queues_at(const Worker& worker, TaskId task) const {
     if (worker.queue() == 0) return false;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/waiting.h"
 #include "engine/policies/policy.h"
 
 namespace wq::engine::policies {
@@ -33,6 +34,7 @@ class View {
 
     // See the functions of these names in reactor.h.
     std::string waiting_for() const;
+    std::vector<WaitingTasks> waiting() const;
     std::string why(TaskId task, Now now, Attempt earlier) const;
 
   private:
@@ -47,6 +49,8 @@ class View {
     std::string what_is_blocked() const;
     bool queues_at(const Worker& worker, TaskId task) const;
     std::string why_not_dispatched(TaskId task, Now now) const;
+    std::optional<WaitReason> reason_for_all() const;
+    WaitReason reason_for(ShapeId shape) const;
     Resources largest_for(ShapeId shape, Now now) const;
 
     const State& state_;

@@ -1,4 +1,4 @@
-// The journal: append-only, checksummed, the authoritative record of a run. Layout, version 1:
+// The journal: append-only, checksummed, the authoritative record of a run. Layout:
 //   "WQJOURN1", then a record of kind `run`, then records of the other kinds
 //   record: u32 length (LE) of kind and payload | u32 CRC-32C (LE) of these three | kind u8 | payload
 //   (base/bytes.h)

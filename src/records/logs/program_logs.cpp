@@ -158,7 +158,10 @@ void ProgramLogs::record_trouble(Log log, const Status& status) {
 void ProgramLogs::write(const journal::TaskRecord& record) {
     if (transactions_.is_open())
         journal::put_task_lines(transactions_.lines(), stamp_, record, address_of(addresses_, record.worker));
-    if (h5_ && !h5_->failed()) h5_->append(hdf5::Dataset::tasks, hdf5::row_of(record));
+    if (!h5_ || h5_->failed()) return;
+    hdf5::TaskRow row = hdf5::row_of(record);
+    row.ask = 0;  // a program's file has no /asks
+    h5_->append(hdf5::Dataset::tasks, row);
 }
 
 void ProgramLogs::write(const journal::RangeRecord& record) {

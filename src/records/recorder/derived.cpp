@@ -164,6 +164,7 @@ void Derived::category(const journal::CategoryRecord& record) {
 hdf5::TaskRow Derived::tasks_row(const journal::TaskRecord& record) {
     hdf5::TaskRow row = hdf5::row_of(record);
     row.category = category_row(record.category);
+    row.ask = ask_row(record.ask).value();
     return row;
 }
 
@@ -173,6 +174,32 @@ std::uint32_t Derived::category_row(CategoryId category) {
     // For a journal without names. The first id is always the default category's.
     const std::string name = id == 0 ? "default" : "unknown " + std::to_string(id);
     return category_of_id_.emplace(id, category_named(name)).first->second;
+}
+
+void Derived::ask(const journal::AskRecord& record) {
+    const bool further = record.ask == journal::further_ask;
+    const auto [id, is_new] = further ? asks_.further() : asks_.id_of(record.needs, record.features);
+    ask_of_id_[record.ask.value()] = id;
+    if (!is_new || !h5_) return;
+    journal::AskRecord row = id == journal::further_ask ? journal::AskRecord{} : record;
+    row.ask = id;
+    h5_->append(hdf5::Dataset::asks, hdf5::row_of(row));
+}
+
+journal::AskId Derived::ask_row(journal::AskId ask) const {
+    const auto known = ask_of_id_.find(ask.value());
+    return known == ask_of_id_.end() ? journal::no_ask : known->second;
+}
+
+void Derived::worker_change(const journal::WorkerChangeRecord& record) {
+    if (h5_) h5_->append(hdf5::Dataset::worker_changes, hdf5::row_of(record));
+}
+
+void Derived::waiting(const journal::WaitingRecord& record) {
+    if (!h5_) return;
+    hdf5::WaitingRow row = hdf5::row_of(record);
+    row.ask = ask_row(record.ask).value();
+    h5_->append(hdf5::Dataset::waiting, row);
 }
 
 void Derived::worker(const journal::WorkerRecord& record) {

@@ -13,6 +13,7 @@
 #include "records/hdf5/h5_writer.h"
 #include "records/hdf5/schema.h"
 #include "records/journal/append_file.h"
+#include "records/journal/ask_ids.h"
 #include "records/journal/journal.h"
 #include "records/journal/transactions.h"
 #include "records/recorder/recorder.h"
@@ -30,6 +31,9 @@ class Derived : private journal::JournalVisitor {
     void record(const journal::WorkerRecord& record);
     void record(const journal::Sample& sample);
     void record(const journal::CategoryRecord& record);
+    void record(const journal::AskRecord& asked) { ask(asked); }
+    void record(const journal::WorkerChangeRecord& change) { worker_change(change); }
+    void record(const journal::WaitingRecord& tasks) { waiting(tasks); }
     void transaction(WallMicros when, std::string_view text);
 
     void write_logs();  // after every batch
@@ -43,6 +47,9 @@ class Derived : private journal::JournalVisitor {
     void worker(const journal::WorkerRecord& record) override;
     void sample(const journal::Sample& sample) override;
     void category(const journal::CategoryRecord& record) override;
+    void ask(const journal::AskRecord& record) override;
+    void worker_change(const journal::WorkerChangeRecord& record) override;
+    void waiting(const journal::WaitingRecord& record) override;
 
     struct Rebuild;
     void rebuild(const std::string& journal, const ListedTasks* listed);
@@ -50,6 +57,7 @@ class Derived : private journal::JournalVisitor {
     hdf5::TaskRow tasks_row(const journal::TaskRecord& record);
     std::uint32_t category_named(const std::string& name);
     std::uint32_t category_row(CategoryId category);
+    journal::AskId ask_row(journal::AskId ask) const;
     void write_summary(const Recorded& ended, const std::string& host);
     journal::TextLog open_log(const std::string& path, std::string_view heading);
     void record_trouble(const Status& status);
@@ -69,6 +77,9 @@ class Derived : private journal::JournalVisitor {
     std::unordered_map<std::string, std::uint32_t> categories_;
     std::vector<std::string> category_names_;  // by row
     std::unordered_map<std::uint32_t, std::uint32_t> category_of_id_;
+    // The same for /asks.
+    journal::AskIds asks_;
+    std::unordered_map<std::uint32_t, journal::AskId> ask_of_id_;
     std::map<std::pair<std::uint32_t, WallMicros>, std::uint64_t> worker_rows_;
     std::uint64_t worker_row_count_ = 0;
     struct WorkerAddress {

@@ -92,7 +92,8 @@ struct Transaction {
     std::string text;
 };
 using Item =
-    std::variant<Recorded, journal::WorkerRecord, journal::Sample, journal::CategoryRecord, Transaction>;
+    std::variant<Recorded, journal::WorkerRecord, journal::Sample, journal::CategoryRecord,
+                 journal::AskRecord, journal::WorkerChangeRecord, journal::WaitingRecord, Transaction>;
 
 std::uint64_t weight(const Item& item) {
     if (const auto* ended = std::get_if<Recorded>(&item)) {
@@ -127,6 +128,9 @@ class RecorderThread final : public Recorder {
         push(journal::CategoryRecord{id, std::move(name)});
     }
     void category_changed(const journal::CategoryRecord& record) override { push(record); }
+    void ask(const journal::AskRecord& record) override { push(record); }
+    void worker_changed(const journal::WorkerChangeRecord& record) override { push(record); }
+    void waiting(const journal::WaitingRecord& record) override { push(record); }
     void transaction(WallMicros when, std::string text) override { push(Transaction{when, std::move(text)}); }
 
     void write_at_once() override {
@@ -233,14 +237,15 @@ class RecorderThread final : public Recorder {
         for (; staged_ < waiting_.size() && staged_ < batch_items && bytes < batch_bytes; ++staged_) {
             const Item& item = waiting_[staged_];
             bytes += weight(item);
-            if (const auto* ended = std::get_if<Recorded>(&item)) journal_writer_.stage(*ended);
-            if (const auto* worker = std::get_if<journal::WorkerRecord>(&item))
-                journal_writer_.stage(*worker);
-            if (const auto* sample = std::get_if<journal::Sample>(&item)) journal_writer_.stage(*sample);
-            if (const auto* category = std::get_if<journal::CategoryRecord>(&item))
-                journal_writer_.stage(*category);
+            std::visit([this](const auto& value) { stage(value); }, item);
         }
     }
+
+    template <class Record>
+    void stage(const Record& record) {
+        journal_writer_.stage(record);
+    }
+    void stage(const Transaction&) {}  // not in the journal
 
     void derive_batch() {
         std::uint64_t tasks = 0;
@@ -259,10 +264,10 @@ class RecorderThread final : public Recorder {
         if (tasks > 0) signal();
     }
 
-    void derive(const Recorded& ended) { derived_->record(ended); }
-    void derive(const journal::WorkerRecord& record) { derived_->record(record); }
-    void derive(const journal::Sample& sample) { derived_->record(sample); }
-    void derive(const journal::CategoryRecord& record) { derived_->record(record); }
+    template <class Record>
+    void derive(const Record& record) {
+        derived_->record(record);
+    }
     void derive(const Transaction& entry) { derived_->transaction(entry.when, entry.text); }
 
     void keep_time(Clock::time_point now) {
@@ -353,7 +358,8 @@ struct NoVisitor : journal::JournalVisitor {
 Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options, const ListedTasks* listed) {
     const SignalsHeld held;
     const std::string journal = options.run_directory + "/journal";
-    journal::RunHeader header{1, options.run_id, options.list_name, options.source_fingerprint, wall_now()};
+    journal::RunHeader header{journal::RunHeader{}.version, options.run_id, options.list_name,
+                              options.source_fingerprint, wall_now()};
     std::uint64_t valid_bytes = 0;
     struct stat status {};
     if (::stat(journal.c_str(), &status) == 0 && status.st_size > 0) {

@@ -71,6 +71,7 @@ class Recorder {
         bool commands = true;      // Recorded::command
         bool transactions = true;  // transaction()
         bool waiting = true;       // includes TASK n WAITING, when the task is first dispatched
+        bool reasons = true;       // waiting()
     };
     virtual Wants wants() const { return {}; }
     // Whether transaction() must be called when this task is dispatched.
@@ -87,6 +88,10 @@ class Recorder {
     virtual void category(CategoryId id, std::string name) = 0;
     // The settings or measurements of a category have changed.
     virtual void category_changed(const journal::CategoryRecord&) {}
+    // Comes before the first record with its id.
+    virtual void ask(const journal::AskRecord&) {}
+    virtual void worker_changed(const journal::WorkerChangeRecord&) {}
+    virtual void waiting(const journal::WaitingRecord&) {}
     // Transactions of Work Queue's log that are not an end: WAITING, RUNNING. `text` is everything after the
     // pid; see transactions.h for those of tasks. The recorder itself writes workers and ends.
     virtual void transaction(WallMicros when, std::string text) = 0;
@@ -131,9 +136,10 @@ class JournalWriter {
 
     // Only call it while nothing is staged.
     void stage(const Recorded& ended);
-    void stage(const journal::WorkerRecord& record) { journal_bytes_ += journal::encode_record(record); }
-    void stage(const journal::Sample& sample) { journal_bytes_ += journal::encode_record(sample); }
-    void stage(const journal::CategoryRecord& record) { journal_bytes_ += journal::encode_record(record); }
+    template <class Record>
+    void stage(const Record& record) {
+        journal_bytes_ += journal::encode_record(record);
+    }
     // Writes what is staged, starting where an earlier call stopped. Error: try again later. After a failed
     // sync nothing more is written, and the error stays: the system then treats unwritten data as written, so
     // a later success would prove nothing about the disk.

@@ -154,6 +154,11 @@ class MarkingRecorder final : public records::recorder::Recorder {
     void category_changed(const records::journal::CategoryRecord& record) override {
         to_->category_changed(record);
     }
+    void ask(const records::journal::AskRecord& record) override { to_->ask(record); }
+    void worker_changed(const records::journal::WorkerChangeRecord& record) override {
+        to_->worker_changed(record);
+    }
+    void waiting(const records::journal::WaitingRecord& record) override { to_->waiting(record); }
     void transaction(WallMicros when, std::string text) override { to_->transaction(when, std::move(text)); }
     void write_at_once() override { to_->write_at_once(); }
     std::uint64_t acknowledged() const override { return to_->acknowledged(); }

@@ -1,4 +1,5 @@
-// The journal byte by byte, as in version 1: today's run can be resumed by a later program.
+// The journal byte by byte: today's run can be resumed by a later program, and that of an earlier program by
+// this one.
 #include <gmock/gmock.h>
 
 #include <charconv>
@@ -8,6 +9,8 @@
 
 namespace wq::records::journal {
 namespace {
+
+// ---- version 1 ----
 
 const RunHeader bytes_header{1, "run-7", "tasks.sh", 0x0123456789ABCDEF, 1'700'000'000'000'000};
 constexpr std::string_view header_bytes =
@@ -116,16 +119,14 @@ std::string unhex(std::string_view text) {
     return bytes;
 }
 
-TEST(JournalBytes, AreWrittenSo) {
+TEST(JournalBytes, OfTheFirstVersionAreStillWrittenSo) {
     EXPECT_EQ(hex(encode_header(bytes_header)), header_bytes);
-    EXPECT_EQ(hex(encode_record(worker())), worker_bytes);
-    EXPECT_EQ(hex(encode_record(task())), task_bytes);
     EXPECT_EQ(hex(encode_record(sample())), sample_bytes);
     EXPECT_EQ(hex(encode_record(category)), category_bytes);
     EXPECT_EQ(hex(encode_record(changed())), changed_bytes);
-    EXPECT_EQ(hex(encode_record(watched())), watched_bytes);
 }
 
+// Every record as this version encodes it.
 struct CollectedBytes : JournalVisitor {
     std::string again;
     void task(const TaskRecord& record) override {
@@ -140,9 +141,13 @@ struct CollectedBytes : JournalVisitor {
     void worker(const WorkerRecord& record) override { again += encode_record(record); }
     void sample(const Sample& sample) override { again += encode_record(sample); }
     void category(const CategoryRecord& record) override { again += encode_record(record); }
+    void ask(const AskRecord& record) override { again += encode_record(record); }
+    void worker_change(const WorkerChangeRecord& record) override { again += encode_record(record); }
+    void waiting(const WaitingRecord& record) override { again += encode_record(record); }
 };
 
-TEST(JournalBytes, AreReadSo) {
+// What they lack is not recorded.
+TEST(JournalBytes, OfTheFirstVersionAreReadSo) {
     const std::string records = std::string(worker_bytes) + std::string(category_bytes) +
                                 std::string(task_bytes) + std::string(sample_bytes) +
                                 std::string(changed_bytes) + std::string(watched_bytes);
@@ -150,8 +155,159 @@ TEST(JournalBytes, AreReadSo) {
     const auto scan = scan_journal_bytes(unhex(std::string(header_bytes) + records), "journal", collected);
     ASSERT_TRUE(scan.ok()) << scan.error().message;
     EXPECT_FALSE(scan->torn);
+    EXPECT_EQ(scan->header.version, 1u);
     EXPECT_EQ(scan->header.source_fingerprint, bytes_header.source_fingerprint);
-    EXPECT_EQ(hex(collected.again), records);
+    EXPECT_EQ(watched().outcome.measured->disk_wait, engine::model::unsaid);
+    EXPECT_EQ(hex(collected.again),
+              hex(encode_record(worker()) + encode_record(category) + encode_record(task()) +
+                  encode_record(sample()) + encode_record(changed()) + encode_record(watched())));
+}
+
+// ---- version 2 ----
+
+WorkerRecord stay() {
+    WorkerRecord record = worker();
+    record.left_us = 1'700'000'000'000'020;
+    record.departure = Departure::idle_out;
+    record.process_started_us = 1'700'000'000'000'012;
+    record.job_started_us = 1'700'000'000'000'013;
+    record.job_ends_us = 1'700'000'000'000'014;
+    record.allocated_cores = 64;
+    record.job = "4711_3";
+    return record;
+}
+
+TaskRecord attempt() {
+    TaskRecord record = watched();
+    record.ready_us = 1'700'000'000'000'015;
+    record.ask = AskId(7);
+    record.outcome.files = {1'700'000'000'000'016, 1'700'000'000'000'017};
+    record.outcome.measured->disk_wait = 125;
+    return record;
+}
+
+AskRecord ask() {
+    AskRecord record{AskId(7), {}, {"a", "function:b"}};
+    record.needs = {Count::of_thousandths(1500), 512, -1, 1, 0};
+    return record;
+}
+
+const WorkerChangeRecord change{1'700'000'000'000'018, WorkerId(2), WorkerChange::left, "gone"};
+const WaitingRecord waiting{1'700'000'000'000'019, AskId(7), engine::model::WaitReason::program, 5000};
+
+RunHeader header_of_2() {
+    RunHeader header = bytes_header;
+    header.version = 2;
+    return header;
+}
+
+constexpr std::string_view bytes_of_2 =
+    "57514a4f55524e31"                                                                      // WQJOURN1
+    "220000002983a6b801020572756e2d37087461736b732e7368ef9bafcdf8acd191018080f28183898506"  // run
+    "50000000757e9d310702056e6f6465310c6e6f6465313a72616e6b20320208a01fc801028280f28183898506a880f281"  // stay
+    "838985060003019880f281838985069a80f281838985069c80f28183898506800106343731315f33"
+    "16000000b4ac6d930807b917800801020201610a66756e6374696f6e3a62"                                      // ask
+    "7a000000ebac777f06ac02effdfad7ecd9fef6fe01020002110102e80700008480f281838985068680f2818389850692"  // attempt
+    "80f281838985060201128880f281838985060a0c0e1012140b0c086f6e650a6c696e659e80f2818389850607a080f281"
+    "83898506a280f28183898506020406080a0c0e10121416181a1c1e0101d80401fa01"
+    "100000007b8812dd09a480f28183898506020704676f6e65"  // worker_change
+    "0d000000ca3f1ebc0aa680f2818389850607098827";       // waiting
+
+TEST(JournalBytes, AreWrittenSo) {
+    EXPECT_EQ(hex(encode_header(header_of_2()) + encode_record(stay()) + encode_record(ask()) +
+                  encode_record(attempt()) + encode_record(change) + encode_record(waiting)),
+              bytes_of_2);
+}
+
+TEST(JournalBytes, AreReadSo) {
+    CollectedBytes collected;
+    const std::string bytes = unhex(bytes_of_2);
+    const auto scan = scan_journal_bytes(bytes, "journal", collected);
+    ASSERT_TRUE(scan.ok()) << scan.error().message;
+    EXPECT_FALSE(scan->torn);
+    EXPECT_EQ(scan->header.version, 2u);
+    EXPECT_EQ(hex(encode_header(scan->header) + collected.again), bytes_of_2);
+}
+
+struct AllOfThem : CollectedBytes {
+    AskRecord asked;
+    WorkerChangeRecord changed;
+    WaitingRecord waited;
+    TaskRecord ended;
+    WorkerRecord stayed;
+    void task(const TaskRecord& record) override { ended = record; }
+    void worker(const WorkerRecord& record) override { stayed = record; }
+    void ask(const AskRecord& record) override { asked = record; }
+    void worker_change(const WorkerChangeRecord& record) override { changed = record; }
+    void waiting(const WaitingRecord& record) override { waited = record; }
+};
+
+TEST(JournalBytes, HaveEachField) {
+    AllOfThem read;
+    ASSERT_TRUE(scan_journal_bytes(unhex(bytes_of_2), "journal", read).ok());
+    EXPECT_EQ(read.ended.ready_us, attempt().ready_us);
+    EXPECT_EQ(read.ended.ask, AskId(7));
+    EXPECT_EQ(read.ended.outcome.files, attempt().outcome.files);
+    EXPECT_EQ(read.ended.outcome.measured, attempt().outcome.measured);
+    EXPECT_EQ(read.stayed.departure, Departure::idle_out);
+    EXPECT_EQ(read.stayed.process_started_us, stay().process_started_us);
+    EXPECT_EQ(read.stayed.job_started_us, stay().job_started_us);
+    EXPECT_EQ(read.stayed.job_ends_us, stay().job_ends_us);
+    EXPECT_EQ(read.stayed.allocated_cores, 64);
+    EXPECT_EQ(read.stayed.job, "4711_3");
+    EXPECT_EQ(read.asked.ask, AskId(7));
+    EXPECT_EQ(read.asked.needs, ask().needs);
+    EXPECT_EQ(read.asked.features, ask().features);
+    EXPECT_EQ(read.changed.time_us, change.time_us);
+    EXPECT_EQ(read.changed.worker, WorkerId(2));
+    EXPECT_EQ(read.changed.change, WorkerChange::left);
+    EXPECT_EQ(read.changed.why, "gone");
+    EXPECT_EQ(read.waited.time_us, waiting.time_us);
+    EXPECT_EQ(read.waited.ask, AskId(7));
+    EXPECT_EQ(read.waited.reason, engine::model::WaitReason::program);
+    EXPECT_EQ(read.waited.tasks, 5000u);
+}
+
+// A record of version 1 with another payload behind it: resuming a run of an earlier program appends to its
+// journal.
+TEST(JournalBytes, OfBothVersionsMayFollowEachOther) {
+    CollectedBytes collected;
+    const auto scan = scan_journal_bytes(unhex(std::string(header_bytes) + std::string(task_bytes)) +
+                                             encode_record(attempt()) + encode_record(waiting),
+                                         "journal", collected);
+    ASSERT_TRUE(scan.ok()) << scan.error().message;
+    EXPECT_FALSE(scan->torn);
+    EXPECT_EQ(hex(collected.again),
+              hex(encode_record(task()) + encode_record(attempt()) + encode_record(waiting)));
+}
+
+std::string framed(RecordKind kind, std::string_view payload) {
+    std::string bytes(frame_bytes, '\0');
+    bytes += static_cast<char>(kind);
+    bytes += payload;
+    const auto length = static_cast<std::uint32_t>(bytes.size() - frame_bytes);
+    store_u32(bytes.data(), length);
+    store_u32(bytes.data() + 4, frame_checksum(length, std::string_view(bytes).substr(frame_bytes)));
+    return bytes;
+}
+
+TEST(JournalBytes, OfUnknownReasonsChangesAndAsksAreDamage) {
+    const auto reads = [](const std::string& record) {
+        CollectedBytes collected;
+        return scan_journal_bytes(encode_header(header_of_2()) + record, "journal", collected).ok();
+    };
+    const auto body = [](const std::string& record) { return record.substr(frame_bytes + 1); };
+    std::string change_body = body(encode_record(change));
+    EXPECT_TRUE(reads(framed(RecordKind::worker_change, change_body)));
+    const std::size_t kind_at = change_body.find("\x04gone") - 1;
+    change_body[kind_at] = static_cast<char>(static_cast<int>(last_of(WorkerChange{})) + 1);
+    EXPECT_FALSE(reads(framed(RecordKind::worker_change, change_body)));
+    AskRecord beyond = ask();
+    EXPECT_TRUE(reads(framed(RecordKind::ask, body(encode_record(beyond)))));
+    beyond.ask = AskId(most_asks + 1);
+    EXPECT_FALSE(reads(framed(RecordKind::ask, body(encode_record(beyond)))));
+    beyond.ask = no_ask;
+    EXPECT_FALSE(reads(framed(RecordKind::ask, body(encode_record(beyond)))));
 }
 
 struct Samples : JournalVisitor {
@@ -183,17 +339,12 @@ struct Departures : JournalVisitor {
 
 // The first journals did not have it.
 TEST(JournalBytes, SayHowAWorkerLeftOrDoNot) {
-    WorkerRecord left = worker();
-    left.left_us = left.joined_us + 9;
-    left.departure = Departure::idle_out;
-    const std::string now = encode_record(left);
-    std::string before = now.substr(0, now.size() - 1);
-    const auto length = static_cast<std::uint32_t>(before.size() - frame_bytes);
-    store_u32(before.data(), length);
-    store_u32(before.data() + 4, frame_checksum(length, std::string_view(before).substr(frame_bytes)));
+    const std::string before = unhex(worker_bytes).substr(frame_bytes + 1);
+    const std::string with = before + static_cast<char>(Departure::idle_out);
     Departures departures;
-    const auto scan =
-        scan_journal_bytes(unhex(std::string(header_bytes)) + now + before, "journal", departures);
+    const auto scan = scan_journal_bytes(
+        unhex(header_bytes) + framed(RecordKind::worker, with) + framed(RecordKind::worker, before),
+        "journal", departures);
     ASSERT_TRUE(scan.ok()) << scan.error().message;
     EXPECT_FALSE(scan->torn);
     EXPECT_THAT(departures.all, ::testing::ElementsAre(Departure::idle_out, Departure::unknown));

@@ -16,7 +16,7 @@ using testing::TempDir;
 using testing::worker_number;
 
 RunHeader header() {
-    return {1, "run-7", "tasks.sh", 0xFEEDFACECAFEBEEF, 1'700'000'000'000'000};
+    return {2, "run-7", "tasks.sh", 0xFEEDFACECAFEBEEF, 1'700'000'000'000'000};
 }
 
 std::string journal_of(std::uint64_t tasks) {
@@ -139,9 +139,9 @@ TEST(Journal, RefusesWhatIsNoJournalAndOtherVersions) {
     write_file(dir.file("text"), "echo hello\n");
     EXPECT_THAT(read_journal(dir.file("text")).error().message, HasSubstr("not the journal of a run"));
     RunHeader later = header();
-    later.version = 2;
+    later.version = 3;
     write_file(dir.file("later"), encode_header(later));
-    EXPECT_THAT(read_journal(dir.file("later")).error().message, HasSubstr("a journal of format 2"));
+    EXPECT_THAT(read_journal(dir.file("later")).error().message, HasSubstr("a journal of format 3"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What a resumed run makes of the records of earlier ones, whose list was another.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 
 #include "recorder_testing.h"
@@ -135,6 +136,116 @@ TEST(RecorderResume, OnlyTheLastEndOfATaskIsFinal) {
                 ElementsAre(Row{1, 100, 1, "default", false}, Row{2, 101, 1, "default", false},
                             Row{0, 0, 1, "default", true}, Row{1, 100, 2, "default", true},
                             Row{2, 101, 2, "default", true}));
+}
+
+struct Asking {
+    std::uint32_t ask;  // 0: none
+    double cores;
+    bool operator==(const Asking&) const = default;
+};
+void PrintTo(const Asking& ask, std::ostream* out) {
+    *out << "{" << ask.ask << ", " << ask.cores << " cores}";
+}
+
+// What each row asks for.
+template <class Rows>
+std::vector<Asking> asking(const std::string& directory, const Rows& rows) {
+    const auto asks = hdf5::StatsReader::open(directory + "/stats.h5").or_throw().asks().or_throw();
+    std::vector<Asking> found;
+    for (const auto& row : rows) {
+        const auto known = std::find_if(asks.begin(), asks.end(),
+                                        [&](const hdf5::AskRow& ask) { return ask.ask == row.ask; });
+        found.push_back({row.ask, known == asks.end() ? 0 : known->cores});
+    }
+    return found;
+}
+
+void ask_and_end(const TempDir& dir, std::uint64_t task, std::int64_t cores, WallMicros at) {
+    auto recorder = open_recorder(options_of(dir), nullptr).or_throw();
+    journal::AskRecord ask{journal::AskId(1), {}, {"fast"}};
+    ask.needs.cores = cores;
+    recorder->ask(ask);
+    Recorded one = ended(task, 70 + task, 0, 0);
+    one.record.ask = journal::AskId(1);
+    one.record.ready_us = at;
+    recorder->task(one);
+    recorder->waiting({at, journal::AskId(1), engine::model::WaitReason::busy, 5});
+    recorder->waiting({at, journal::no_ask, engine::model::WaitReason::tasks, 7});
+    recorder->worker_changed({at, WorkerId(2), journal::WorkerChange::excluded, "bad"});
+    EXPECT_TRUE(recorder->close().ok());
+    EXPECT_THAT(recorder->notices(), ElementsAre());
+}
+
+// Each session numbers its asks from 1.
+TEST(RecorderResume, WhatIsAskedKeepsItsMeaningInEachSession) {
+    const TempDir dir;
+    ask_and_end(dir, 0, 2, 100);
+    ask_and_end(dir, 1, 4, 200);
+    ask_and_end(dir, 2, 2, 300);
+    run(options_of(dir), nullptr, {}, {ended(3, 73, 0, 0)});
+    const auto reader = hdf5::StatsReader::open(dir.file("stats.h5")).or_throw();
+    const auto asks = reader.asks().or_throw();
+    ASSERT_EQ(asks.size(), 2u);
+    EXPECT_EQ(asks[1].features.view(), "fast");
+    const auto tasks = reader.tasks().or_throw();
+    EXPECT_THAT(asking(dir.path(), tasks),
+                ElementsAre(Asking{1, 2}, Asking{2, 4}, Asking{1, 2}, Asking{0, 0}));
+    EXPECT_EQ(tasks[1].ready, 200);
+    const auto waiting = reader.waiting().or_throw();
+    EXPECT_THAT(asking(dir.path(), waiting), ElementsAre(Asking{1, 2}, Asking{0, 0}, Asking{2, 4},
+                                                         Asking{0, 0}, Asking{1, 2}, Asking{0, 0}));
+    EXPECT_EQ(waiting[2].reason.view(), "busy");
+    EXPECT_EQ(waiting[2].tasks, 5u);
+    EXPECT_EQ(waiting[2].time, 200);
+    EXPECT_EQ(waiting[3].reason.view(), "tasks");
+    const auto changes = reader.worker_changes().or_throw();
+    ASSERT_EQ(changes.size(), 3u);
+    EXPECT_EQ(changes[2].time, 300);
+    EXPECT_EQ(changes[2].worker, 2u);
+    EXPECT_EQ(changes[2].change.view(), "excluded");
+    EXPECT_EQ(changes[2].why.view(), "bad");
+}
+
+TEST(RecorderResume, FurtherAsksOfAllSessionsAreOne) {
+    const TempDir dir;
+    for (std::int64_t session = 0; session < 2; ++session) {
+        auto recorder = open_recorder(options_of(dir), nullptr).or_throw();
+        for (std::uint32_t id = 1; id <= 600; ++id) {
+            journal::AskRecord ask{journal::AskId(id), {}, {}};
+            ask.needs.cores = 1000 * session + id;
+            recorder->ask(ask);
+        }
+        recorder->ask({journal::further_ask, {}, {}});
+        recorder->waiting({session, journal::AskId(600), engine::model::WaitReason::busy, 1});
+        recorder->waiting({session, journal::further_ask, engine::model::WaitReason::busy, 1});
+        EXPECT_TRUE(recorder->close().ok());
+    }
+    const auto reader = hdf5::StatsReader::open(dir.file("stats.h5")).or_throw();
+    EXPECT_EQ(reader.asks().or_throw().size(), 1000u);
+    const auto waiting = reader.waiting().or_throw();
+    EXPECT_THAT(asking(dir.path(), waiting),
+                ElementsAre(Asking{600, 600}, Asking{1000, -1}, Asking{1000, -1}, Asking{1000, -1}));
+}
+
+// Its columns are not recorded; what is added to it is.
+TEST(RecorderResume, AJournalOfTheFirstVersionGoesOnWithRecordsOfThisOne) {
+    const TempDir dir;
+    std::string old("\0\0\0\0\0\0\0\0\x02", 9);
+    old += journal::encode_record(ended(0, 70, 0, 0).record).substr(9);
+    old.resize(old.size() - 4);  // the four fields of the second version: each 0 is a byte
+    const auto length = static_cast<std::uint32_t>(old.size() - journal::frame_bytes);
+    journal::store_u32(old.data(), length);
+    journal::store_u32(old.data() + 4,
+                       journal::frame_checksum(length, std::string_view(old).substr(journal::frame_bytes)));
+    write_file(dir.file("journal"), journal::encode_header({1, "run-1", "tasks.sh", 0, 0}) + old);
+    ask_and_end(dir, 1, 4, 200);
+    run(options_of(dir), nullptr, {}, {});
+    const auto reader = hdf5::StatsReader::open(dir.file("stats.h5")).or_throw();
+    const auto tasks = reader.tasks().or_throw();
+    EXPECT_THAT(asking(dir.path(), tasks), ElementsAre(Asking{0, 0}, Asking{1, 4}));
+    EXPECT_EQ(tasks[0].key, 70u);
+    EXPECT_EQ(tasks[0].ready, 0);
+    EXPECT_EQ(tasks[1].ready, 200);
 }
 
 TEST(RecorderResume, AJournalWithoutNamesOfCategoriesStaysReadable) {
