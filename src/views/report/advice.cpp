@@ -85,6 +85,7 @@ class Advisor {
             advise_cores(category);
             advise_memory(category);
         }
+        advise_idle();
         advise_tail();
         advise_lost();
         advise_hosts();
@@ -119,6 +120,16 @@ class Advisor {
                       " cores and kept " + short_decimal(category.cores.used.median) + " busy (95 % of its " +
                       "attempts at most " + short_decimal(busy) +
                       "): ask for cores=" + short_decimal(enough) + ", and more tasks run at once.");
+        has_cores_ = true;
+    }
+
+    // What tasks of a core left idle, if no category has too many cores.
+    void advise_idle() {
+        const double idle = seconds_of(AccountLine::idle_in_tasks);
+        if (!has_cores_)
+            add(idle, share_of(idle) +
+                          "was allocated to tasks that did not use it: find what they wait for, or "
+                          "ask for less than a core (cores=0.5).");
     }
 
     // Memory is worth a sentence where it, not cores, limits how many tasks run at once on some worker.
@@ -127,6 +138,7 @@ class Advisor {
         const double asked = category.memory_mb.asked.median;
         const double used = category.memory_mb.used.most;
         if (asked < 2 * used || asked - used < least_memory_mb || category.cores.asked.count == 0) return;
+        if (has_memory_) return;  // the same core time, and a category with less of it
         const double cores = category.cores.asked.median;
         const bool is_short =
             std::any_of(run_.workers.begin(), run_.workers.end(), [&](const model::RunWorker& worker) {
@@ -201,6 +213,7 @@ class Advisor {
     const RunFigures& figures_;
     const model::Account& account_;
     std::vector<Advice> found_;
+    bool has_cores_ = false;
     bool has_memory_ = false;
 };
 

@@ -121,7 +121,8 @@ struct RunFigures {
 // The last lines that an attempt wrote to stderr; empty: not known.
 using StderrOf = std::function<std::string(const model::RunAttempt&)>;
 
-// Asks `stderr_of` for examples of the first most_told groups alone. n attempts cost O(n log n), and 20 bytes each for a while.
+// Asks `stderr_of` for examples of the first most_told groups alone. n attempts cost O(n log n), and 20 bytes
+// each for a while.
 RunFigures figures_of(const model::RunView& run, const StderrOf& stderr_of = {});
 
 // Names of a table of the run; "" without a place there.

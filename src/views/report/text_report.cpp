@@ -192,7 +192,7 @@ Lines hosts_of(const RunFigures& figures) {
 Lines failures_of(const RunFigures& figures) {
     const std::size_t shown = std::min(figures.failures.size(), most_failures);
     if (shown == 0) return {};
-    Lines lines{heading("Failed attempts", shown, figures.failures.size())};
+    Lines lines{heading("Failures", shown, figures.failures.size())};
     for (std::size_t n = 0; n < shown; ++n) {
         const FailureGroup& group = figures.failures[n];
         std::vector<std::string> tasks;
@@ -206,7 +206,7 @@ Lines failures_of(const RunFigures& figures) {
         if (said.empty() && group.attempts > group.examples.size()) tasks.emplace_back("...");
         if (!said.empty()) tasks.resize(1);  // whose stderr it is, or one much like it
         lines.push_back("  " + right_aligned(format_count(group.attempts), 6) + " x " +
-                        left_aligned(describe(group.kind), 14) + "  " + join(tasks, ", ") +
+                        left_aligned(describe(group.kind), 20) + "  " + join(tasks, ", ") +
                         (said.empty() ? "" : ": " + line_for_message(said, 60)));
     }
     return lines;
