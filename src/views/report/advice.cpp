@@ -16,8 +16,6 @@ using engine::model::Ending;
 using model::AccountLine;
 
 constexpr double least_share = 0.05;  // of the core time; less is not worth a sentence
-constexpr std::size_t longest_name = 24;
-constexpr double least_memory_mb = 256;
 
 struct Advice {
     double core_seconds = 0;  // what it is about
@@ -60,6 +58,8 @@ constexpr std::array line_advice{
                "was offered after all tasks had ended: let workers leave earlier (a shorter idle timeout)"},
     LineAdvice{AccountLine::dispatch,
                "was free although a ready task would have fitted: join short tasks into longer ones"},
+    LineAdvice{AccountLine::packing_memory,
+               "was free for lack of free memory: use workers with more memory for each core"},
     LineAdvice{AccountLine::packing_gpus,
                "was free for lack of a free GPU: use workers with more GPUs for each core"},
     LineAdvice{AccountLine::packing_disk,
@@ -86,6 +86,7 @@ class Advisor {
             advise_memory(category);
         }
         advise_idle();
+        advise_held_memory();
         advise_tail();
         advise_lost();
         advise_hosts();
@@ -147,12 +148,21 @@ class Advisor {
                            std::floor(static_cast<double>(worker.cores) / 1000 / cores);
             });
         if (!is_short) return;
-        const double packing = seconds_of(AccountLine::packing_memory) + seconds_of(AccountLine::unknown);
+        const double packing =
+            seconds_of(AccountLine::packing_memory_held) + seconds_of(AccountLine::unknown);
         add(packing, shown_name(category.name, longest_name) + " got " + memory_text(asked) +
                          " memory and used at most " + memory_text(used) + ": ask for memory=" +
                          std::to_string(static_cast<std::int64_t>(std::ceil(used * 1.2))) +
                          "M, and more tasks fit on a worker.");
         has_memory_ = true;
+    }
+
+    void advise_held_memory() {
+        const double held = seconds_of(AccountLine::packing_memory_held);
+        if (!has_memory_)
+            add(held, share_of(held) +
+                          "was free while tasks held memory that they did not use: ask for less "
+                          "(memory=), as the categories show.");
     }
 
     void advise_tail() {
@@ -163,10 +173,6 @@ class Advisor {
                       duration_text(figures_.slowest.front().wall_seconds) + ")";
         add(tail, share_of(tail) + "was free while the last tasks ran (tail): begin with the longest tasks" +
                       longest + ", or use fewer workers at the end.");
-        const double packing = seconds_of(AccountLine::packing_memory);
-        if (!has_memory_)
-            add(packing, share_of(packing) +
-                             "was free for lack of free memory: use workers with more memory for each core.");
     }
 
     void advise_lost() {
@@ -208,6 +214,9 @@ class Advisor {
                 shown_name(slowest->name, longest_name) +
                 " as the same categories on other hosts: look at it.");
     }
+
+    static constexpr std::size_t longest_name = 24;
+    static constexpr double least_memory_mb = 256;
 
     const model::RunView& run_;
     const RunFigures& figures_;

@@ -19,9 +19,6 @@ namespace {
 
 using model::CoreTime;
 
-constexpr std::size_t most_categories = 6;
-constexpr std::size_t most_slow_rows = 3;
-constexpr std::size_t longest_name = 24;
 constexpr std::size_t title_width = 26;
 constexpr std::size_t value_width = 24;
 constexpr std::size_t change_width = 12;
@@ -140,6 +137,10 @@ class Comparison {
         return text_of(category->wall_seconds, category->wall_seconds.median, duration_text) + " (" +
                format_count(category->attempts) + ", " + format_count(category->failed()) + ")";
     }
+
+    static constexpr std::size_t most_categories = 6;
+    static constexpr std::size_t most_slow_rows = 3;
+    static constexpr std::size_t longest_name = title_width - 2;
 
     const ReportedRun& first_;
     const ReportedRun& second_;

@@ -109,8 +109,8 @@ void put_attempt(const RunView& run, const RunAttempt& attempt, Row& row) {
                                   attempt.started, attempt.ended, attempt.outputs_there, attempt.received})
         row.known_time(time);
     const bool ran = has_ended && attempt.started != 0;
-    ran ? row.number(attempt.wall_us) : row.nothing();
-    ran ? row.number(attempt.cpu_us) : row.nothing();
+    row.known(ran ? attempt.wall_us : model::not_recorded);
+    row.known(ran ? attempt.cpu_us : model::not_recorded);
     row.thousandths(attempt.cores);
     row.known(attempt.memory_mb);
     row.known(attempt.disk_mb);
@@ -158,7 +158,7 @@ Table workers_table(const RunView& run) {
 // The offer, then all lines, then what stands beside the sum.
 Table account_table(const model::Account& account) {
     const std::size_t lines = account.lines.size();
-    return {"account.csv", "line,core_seconds,percent,meaning", lines + 3,
+    return {"account.csv", "line,core_seconds,percent,meaning", lines + 4,
             [&account, lines](std::size_t n, Row& row) {
                 const auto put = [&](const char* name, model::CoreTime time, const char* meaning) {
                     row.text(name);
@@ -172,6 +172,9 @@ Table account_table(const model::Account& account) {
                 if (n == lines + 1)
                     return put("not_offered", account.not_offered,
                                "beside the sum: cores of batch jobs that their workers do not offer");
+                if (n == lines + 2)
+                    return put("idle_not_sampled", account.idle_not_sampled,
+                               "of idle_in_tasks: without samples, so a part may be waits for files");
                 put("above_allocation", account.above_allocation,
                     "beside the sum: processor time beyond what attempts held");
             }};
@@ -209,7 +212,7 @@ void put_category(const CategoryFigures& category, Row& row) {
     row.number(category.failed());
     row.number(category.running);
     row.decimals(category.core_seconds, 3);
-    row.decimals(category.used_core_seconds, 3);
+    category.used_core_seconds < 0 ? row.nothing() : row.decimals(category.used_core_seconds, 3);
     put_spread(category.wall_seconds, row);
     for (const AskedAndUsed* each : {&category.cores, &category.memory_mb, &category.disk_mb}) {
         put_spread(each->asked, row);

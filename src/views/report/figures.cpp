@@ -24,8 +24,8 @@ bool has_ended(const RunAttempt& attempt) {
 
 // Its measurements count.
 bool ran(const RunAttempt& attempt) {
-    return has_ended(attempt) && attempt.started != 0 && attempt.ending != Ending::worker_lost &&
-           attempt.ending != Ending::never_ran;
+    return has_ended(attempt) && attempt.started != 0 && attempt.wall_us >= 0 &&
+           attempt.ending != Ending::worker_lost && attempt.ending != Ending::never_ran;
 }
 
 double seconds(std::int64_t micros) {
@@ -38,6 +38,11 @@ double cores_of(std::int64_t thousandths) {
 
 double held_core_seconds(const RunAttempt& attempt) {
     return cores_of(attempt.cores) * seconds(attempt.wall_us);
+}
+
+// Adds to a sum that is below 0 until something of it is known.
+void add_known(double& sum, double more) {
+    if (more >= 0) sum = std::max(sum, 0.0) + more;
 }
 
 // ---- the task level ----
@@ -215,7 +220,8 @@ std::vector<CategoryFigures> figures_of_categories(const RunView& run) {
             if (!ran(attempt)) continue;
             measured.push_back(&attempt);
             figures.core_seconds += held_core_seconds(attempt);
-            figures.used_core_seconds += std::min(seconds(attempt.cpu_us), held_core_seconds(attempt));
+            add_known(figures.used_core_seconds,
+                      std::min(seconds(attempt.cpu_us), held_core_seconds(attempt)));
         }
         if (figures.attempts + figures.running == 0) continue;
         figures.failures = most_first(failures);
@@ -262,15 +268,15 @@ class HostTable {
         if (attempt.worker >= places_.size() || attempt.ending == Ending::never_ran) return;
         HostFigures& host = hosts_[places_[attempt.worker]];
         if (!has_ended(attempt)) {
-            const Stay stay = stay_of(run_, attempt);
-            host.core_seconds += cores_of(attempt.cores) * seconds(stay.end - stay.begin);
+            const Interval interval = interval_of(run_, attempt);
+            host.core_seconds += cores_of(attempt.cores) * seconds(interval.end - interval.begin);
             return;
         }
         host.attempts += attempt.calls;
         if (!attempt.succeeded()) host.failed += attempt.calls;
         if (!ran(attempt)) return;
         host.core_seconds += held_core_seconds(attempt);
-        host.used_core_seconds += seconds(attempt.cpu_us);
+        add_known(host.used_core_seconds, seconds(attempt.cpu_us));
         if (!attempt.succeeded()) return;
         const Successes successes{seconds(attempt.wall_us), attempt.calls};
         by_category_[attempt.category].add(successes);
@@ -399,21 +405,22 @@ const std::string& host_of(const RunView& run, const RunAttempt& attempt) {
     return attempt.worker < run.workers.size() ? run.workers[attempt.worker].host : no_name;
 }
 
-Stay stay_of(const RunView& run, const RunAttempt& attempt) {
+Interval interval_of(const RunView& run, const RunAttempt& attempt) {
     const auto first_known = [](std::initializer_list<WallMicros> times) {
         const auto found =
             std::find_if(times.begin(), times.end(), [](WallMicros time) { return time != 0; });
         return found == times.end() ? WallMicros{0} : *found;
     };
-    Stay stay;
-    stay.begin = std::max(run.begin, first_known({attempt.started, attempt.dispatched, attempt.received}));
+    Interval interval;
+    interval.begin =
+        std::max(run.begin, first_known({attempt.started, attempt.dispatched, attempt.received}));
     // The wall time of a range is a sum.
     const WallMicros by_wall =
         attempt.started != 0 && attempt.calls == 1 && has_ended(attempt) && attempt.wall_us > 0
             ? attempt.started + attempt.wall_us
             : 0;
-    stay.end = std::max(stay.begin, first_known({attempt.ended, by_wall, attempt.received, run.end}));
-    return stay;
+    interval.end = std::max(interval.begin, first_known({attempt.ended, by_wall, attempt.received, run.end}));
+    return interval;
 }
 
 RunFigures figures_of(const RunView& run, const StderrOf& stderr_of) {

@@ -53,8 +53,8 @@ struct CategoryFigures {
     AskedAndUsed disk_mb;
     Spread bytes_in;  // of files
     Spread bytes_out;
-    double core_seconds = 0;       // allocated while its attempts ran
-    double used_core_seconds = 0;  // of these
+    double core_seconds = 0;        // allocated while its attempts ran
+    double used_core_seconds = -1;  // of these; -1: not recorded
     std::uint64_t failed() const { return attempts - succeeded; }
 };
 
@@ -64,9 +64,9 @@ struct HostFigures {
     std::uint64_t attempts = 0;  // ended ones
     std::uint64_t failed = 0;
     double offered_core_seconds = 0;
-    double core_seconds = 0;  // allocated while attempts ran
-    double used_core_seconds = 0;
-    double mean_wall_seconds = 0;  // of successes; 0: there are none
+    double core_seconds = 0;        // allocated while attempts ran
+    double used_core_seconds = -1;  // also above the allocation; -1: not recorded
+    double mean_wall_seconds = 0;   // of successes; 0: there are none
     // Run time of its successes by the time that these would take at the mean of the other hosts, category by
     // category; 0: no other host ran such tasks.
     double slowness = 0;
@@ -131,10 +131,10 @@ const std::string& host_of(const model::RunView& run, const model::RunAttempt& a
 
 // When it began to take its worker's time, and when that ended; both in the run's time, the end never before
 // the begin. A running attempt ends with the run.
-struct Stay {
+struct Interval {
     WallMicros begin = 0;
     WallMicros end = 0;
 };
-Stay stay_of(const model::RunView& run, const model::RunAttempt& attempt);
+Interval interval_of(const model::RunView& run, const model::RunAttempt& attempt);
 
 }  // namespace wq::views::report

@@ -14,7 +14,8 @@ namespace {
 Json known_time(WallMicros time) {
     return time == 0 ? Json() : Json(time);
 }
-Json known(std::int64_t value) {
+template <class Number>
+Json known(Number value) {
     return value < 0 ? Json() : Json(value);
 }
 
@@ -58,7 +59,7 @@ Json json_of(const CategoryFigures& category) {
             {"running", category.running},
             {"failures", std::move(failures)},
             {"allocated_core_seconds", category.core_seconds},
-            {"used_core_seconds", category.used_core_seconds},
+            {"used_core_seconds", known(category.used_core_seconds)},
             {"wall_seconds", json_of(category.wall_seconds)},
             {"cores", json_of(category.cores)},
             {"memory_mib", json_of(category.memory_mb)},
@@ -69,7 +70,9 @@ Json json_of(const CategoryFigures& category) {
 
 Json json_of(const HostFigures& host) {
     const double offered = host.offered_core_seconds;
-    const auto share = [&](double part) { return offered > 0 ? Json(100 * part / offered) : Json(); };
+    const auto share = [&](double part) {
+        return offered > 0 && part >= 0 ? Json(100 * part / offered) : Json();
+    };
     return {{"name", host.name},
             {"workers", host.workers},
             {"attempts", host.attempts},
@@ -77,7 +80,7 @@ Json json_of(const HostFigures& host) {
             {"offered_core_seconds", offered},
             {"allocated_core_seconds", host.core_seconds},
             {"allocated_percent", share(host.core_seconds)},
-            {"used_core_seconds", host.used_core_seconds},
+            {"used_core_seconds", known(host.used_core_seconds)},
             {"used_percent", share(host.used_core_seconds)},
             {"mean_wall_seconds", host.mean_wall_seconds > 0 ? Json(host.mean_wall_seconds) : Json()},
             {"wall_of_other_hosts", host.slowness > 0 ? Json(host.slowness) : Json()}};
@@ -124,6 +127,7 @@ Json json_of(const model::Account& account) {
     return {{"offered_core_seconds", core_seconds(account.offered)},
             {"lines", std::move(lines)},
             {"lost_core_seconds_by_ending", std::move(lost)},
+            {"idle_not_sampled_core_seconds", core_seconds(account.idle_not_sampled)},
             {"not_offered_core_seconds", core_seconds(account.not_offered)},
             {"above_allocation_core_seconds", core_seconds(account.above_allocation)}};
 }

@@ -22,7 +22,7 @@ constexpr std::size_t most_categories = 4;
 constexpr std::size_t most_hosts = 3;
 constexpr std::size_t most_failures = 3;
 constexpr std::size_t most_slow_rows = 3;
-constexpr std::size_t most_advice_lines = 5;
+constexpr std::size_t most_advice_lines = 6;
 constexpr std::size_t most_lacks_lines = 2;
 constexpr std::size_t longest_name = 20;
 
@@ -70,7 +70,7 @@ std::string bar_of(double percent) {
 
 std::string account_row(const std::string& title, CoreTime time, CoreTime offered, const CoreUnit& unit) {
     const double percent = percent_of(time, offered);
-    return "  " + left_aligned(title, 22) + right_aligned(unit.text(time), 12) +
+    return "  " + left_aligned(title, 32) + right_aligned(unit.text(time), 12) +
            right_aligned(percent_text(percent), 9) + "  " + bar_of(percent);
 }
 
@@ -127,7 +127,7 @@ Lines categories_of(const RunFigures& figures) {
                         {"cores", 6},
                         {"busy", 6},
                         {"memory", 10},
-                        {"used", 10}})
+                        {"used", 11}})
                     .substr(2)};
     for (std::size_t n = 0; n < shown; ++n) {
         const CategoryFigures& each = figures.categories[n];
@@ -145,7 +145,7 @@ Lines categories_of(const RunFigures& figures) {
                                 {text_of(cores, cores.median, short_decimal), 6},
                                 {text_of(busy, busy.median, short_decimal), 6},
                                 {text_of(memory, memory.median, memory_text), 10},
-                                {text_of(used, used.most, memory_text), 10}}));
+                                {text_of(used, used.most, memory_text), 11}}));
     }
     return lines;
 }
@@ -155,7 +155,7 @@ Lines hosts_of(const RunFigures& figures) {
     const std::size_t shown = std::min(figures.hosts.size(), most_hosts);
     if (shown == 0) return {};
     const auto share = [](double part, const HostFigures& host) {
-        return host.offered_core_seconds <= 0
+        return host.offered_core_seconds <= 0 || part < 0
                    ? "-"
                    : decimal(std::min(999.0, 100 * part / host.offered_core_seconds), 0) + " %";
     };

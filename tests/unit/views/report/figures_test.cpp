@@ -187,13 +187,13 @@ TEST(Figures, AreOfNothing) {
     EXPECT_TRUE(figures.hosts.empty());
 }
 
-TEST(Figures, StayNeverEndsBeforeItBegins) {
+TEST(Figures, IntervalNeverEndsBeforeItBegins) {
     model::RunView run = test::sample_view();
     model::RunAttempt odd = test::attempt(1, 0, 0, -50, 0);  // the clock of its host is behind
     odd.ended = odd.received = test::begin - 70 * test::second;
-    const Stay stay = stay_of(run, odd);
-    EXPECT_EQ(stay.begin, run.begin);
-    EXPECT_EQ(stay.end, run.begin);
+    const Interval interval = interval_of(run, odd);
+    EXPECT_EQ(interval.begin, run.begin);
+    EXPECT_EQ(interval.end, run.begin);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ inline model::Account sample_account() {
     account.at(AccountLine::idle_in_tasks) = 125 * core_second;
     account.at(AccountLine::lost) = 35 * core_second;
     account.at(AccountLine::tail) = 475 * core_second;
-    account.at(AccountLine::packing_memory) = 100 * core_second;
+    account.at(AccountLine::packing_memory_held) = 100 * core_second;
     account.lost_by_ending[static_cast<std::size_t>(engine::model::Ending::exited)] = 30 * core_second;
     account.lost_by_ending[static_cast<std::size_t>(engine::model::Ending::signalled)] = 5 * core_second;
     return account;
