@@ -38,6 +38,12 @@ std::string join(const std::vector<std::string>& words, const char* between) {
     return text;
 }
 
+std::string cores_text(std::int64_t thousandths) {
+    const Count cores = Count::of_thousandths(thousandths);
+    return cores.is_whole() ? format_count(static_cast<std::uint64_t>(cores.rounded_down()))
+                            : format_count_with_fraction(cores);
+}
+
 Lines head_of(const ReportedRun& reported) {
     const RunFigures& figures = reported.figures;
     const model::RunView& run = reported.run;
@@ -49,9 +55,9 @@ Lines head_of(const ReportedRun& reported) {
     tasks.push_back(is_fast ? short_decimal(figures.tasks_per_second) + " tasks/s"
                             : short_decimal(figures.tasks_per_second * 3600) + " tasks/h");
     Lines lines{shown_name(run.title, 60) + ": " + join(tasks, ", "), "  " + when_of(reported)};
-    std::vector<std::string> where{
-        count_of(figures.hosts.size(), "host"), count_of(run.workers.size(), "worker"),
-        format_count_with_fraction(Count::of_thousandths(figures.most_cores)) + " cores at most at once"};
+    std::vector<std::string> where{count_of(figures.hosts.size(), "host"),
+                                   count_of(run.workers.size(), "worker"),
+                                   cores_text(figures.most_cores) + " cores at most at once"};
     if (!run.host.empty()) where.push_back("manager on " + shown_name(run.host, longest_name));
     lines.push_back("  " + join(where, ", "));
     std::vector<std::string> attempts{count_of(figures.attempts, "attempt") + ", " +

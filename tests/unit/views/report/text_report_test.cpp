@@ -128,6 +128,15 @@ TEST_F(TextReport, LinesOfTheAccountThatAreNotShownAreOneRow) {
     EXPECT_THAT(text, HasSubstr("unknown                                26.00    7.4 %"));
 }
 
+TEST(ReportGuide, HasEachLineOfTheAccount) {
+    const std::string page = wq::test::read_file((wq::test::source_dir() / "share/doc/reports.md").string());
+    for (std::size_t n = 0; n < model::account_line_count; ++n) {
+        const auto line = static_cast<AccountLine>(n);
+        EXPECT_THAT(page,
+                    HasSubstr(std::string("\n| ") + title_of(line) + " | " + meaning_of(line) + " |\n"));
+    }
+}
+
 TEST_F(TextReport, ComparisonIsGolden) {
     model::RunView run = test::sample_view();
     run.sessions = {{run.begin, run.begin + 40 * test::second}};
