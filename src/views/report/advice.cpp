@@ -121,16 +121,15 @@ class Advisor {
                       " cores and kept " + short_decimal(category.cores.used.median) + " busy (95 % of its " +
                       "attempts at most " + short_decimal(busy) +
                       "): ask for cores=" + short_decimal(enough) + ", and more tasks run at once.");
-        has_cores_ = true;
+        advised_idle_ += idle;
     }
 
-    // What tasks of a core left idle, if no category has too many cores.
+    // What tasks left idle, except those that have too many cores.
     void advise_idle() {
-        const double idle = seconds_of(AccountLine::idle_in_tasks);
-        if (!has_cores_)
-            add(idle, share_of(idle) +
-                          "was allocated to tasks that did not use it: find what they wait for, or "
-                          "ask for less than a core (cores=0.5).");
+        const double idle = seconds_of(AccountLine::idle_in_tasks) - advised_idle_;
+        add(idle, share_of(idle) +
+                      "was allocated to tasks that did not use it: find what they wait for, or ask "
+                      "for less than a core (cores=0.5).");
     }
 
     // Memory is worth a sentence where it, not cores, limits how many tasks run at once on some worker.
@@ -150,10 +149,11 @@ class Advisor {
         if (!is_short) return;
         const double packing =
             seconds_of(AccountLine::packing_memory_held) + seconds_of(AccountLine::unknown);
+        constexpr double step = 256;  // a little above what was used
+        const auto enough = static_cast<std::int64_t>(std::ceil(used * 1.2 / step) * step);
         add(packing, shown_name(category.name, longest_name) + " got " + memory_text(asked) +
-                         " memory and used at most " + memory_text(used) + ": ask for memory=" +
-                         std::to_string(static_cast<std::int64_t>(std::ceil(used * 1.2))) +
-                         "M, and more tasks fit on a worker.");
+                         " memory and used at most " + memory_text(used) +
+                         ": ask for memory=" + std::to_string(enough) + "M, and more tasks fit on a worker.");
         has_memory_ = true;
     }
 
@@ -222,7 +222,7 @@ class Advisor {
     const RunFigures& figures_;
     const model::Account& account_;
     std::vector<Advice> found_;
-    bool has_cores_ = false;
+    double advised_idle_ = 0;
     bool has_memory_ = false;
 };
 

@@ -19,8 +19,8 @@ namespace {
 
 using model::CoreTime;
 
-constexpr std::size_t title_width = 26;
-constexpr std::size_t value_width = 24;
+constexpr std::size_t title_width = 34;
+constexpr std::size_t value_width = 22;
 constexpr std::size_t change_width = 12;
 
 std::string row_of(const std::string& title, const std::string& first, const std::string& second,
@@ -140,7 +140,7 @@ class Comparison {
 
     static constexpr std::size_t most_categories = 6;
     static constexpr std::size_t most_slow_rows = 3;
-    static constexpr std::size_t longest_name = title_width - 2;
+    static constexpr std::size_t longest_name = title_width - 6;
 
     const ReportedRun& first_;
     const ReportedRun& second_;
@@ -151,13 +151,15 @@ class Comparison {
 
 std::string comparison_text(const ReportedRun& first, const ReportedRun& second) {
     const Comparison comparison(first, second);
-    Lines lacks;
-    for (const auto& [letter, run] : {std::pair("A", &first.run), std::pair("B", &second.run)})
-        for (const std::string& lack : run->lacks)
-            lacks.push_back(std::string("Not recorded in ") + letter + ": " + line_for_message(lack));
-    return text_of_sections({comparison.head(), comparison.totals(), comparison.account(),
-                             comparison.categories(), comparison.slowest(), lacks},
-                            SIZE_MAX);
+    std::vector<Lines> sections{comparison.head(), comparison.totals(), comparison.account(),
+                                comparison.categories(), comparison.slowest()};
+    if (first.run.lacks == second.run.lacks) {
+        sections.push_back(missing_lines("Missing in both: ", first.run.lacks));
+    } else {
+        sections.push_back(missing_lines("Missing in A: ", first.run.lacks));
+        sections.push_back(missing_lines("Missing in B: ", second.run.lacks));
+    }
+    return text_of_sections(sections, SIZE_MAX);
 }
 
 }  // namespace wq::views::report

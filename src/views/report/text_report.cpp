@@ -1,6 +1,7 @@
 #include "views/report/text_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/text.h"
@@ -23,13 +24,18 @@ constexpr std::size_t most_hosts = 3;
 constexpr std::size_t most_failures = 3;
 constexpr std::size_t most_slow_rows = 3;
 constexpr std::size_t most_advice_lines = 6;
-constexpr std::size_t most_lacks_lines = 2;
+constexpr std::size_t most_missing_lines = 2;
 constexpr std::size_t longest_name = 20;
 
 // "Hosts", or "Hosts (3 of 20)".
 std::string heading(const std::string& title, std::size_t shown, std::size_t all) {
     if (shown >= all) return title;
     return title + " (" + format_count(shown) + " of " + format_count(all) + ")";
+}
+
+std::string without_end_blanks(std::string line) {
+    line.resize(line.find_last_not_of(' ') + 1);
+    return line;
 }
 
 std::string join(const std::vector<std::string>& words, const char* between) {
@@ -44,6 +50,12 @@ std::string cores_text(std::int64_t thousandths) {
                             : format_count_with_fraction(cores);
 }
 
+std::string rate_text(double tasks_per_second) {
+    if (tasks_per_second > 0 && tasks_per_second < 0.1)
+        return short_decimal(tasks_per_second * 3600) + " tasks/h";
+    return decimal(tasks_per_second, tasks_per_second < 10 ? 2 : 0) + " tasks/s";
+}
+
 Lines head_of(const ReportedRun& reported) {
     const RunFigures& figures = reported.figures;
     const model::RunView& run = reported.run;
@@ -51,9 +63,7 @@ Lines head_of(const ReportedRun& reported) {
                                    format_count(figures.tasks_failed) + " failed"};
     if (figures.tasks_left > 0)
         tasks.push_back(format_count(static_cast<std::uint64_t>(figures.tasks_left)) + " left");
-    const bool is_fast = figures.tasks_per_second >= 0.1 || figures.tasks_per_second <= 0;
-    tasks.push_back(is_fast ? short_decimal(figures.tasks_per_second) + " tasks/s"
-                            : short_decimal(figures.tasks_per_second * 3600) + " tasks/h");
+    tasks.push_back(rate_text(figures.tasks_per_second));
     Lines lines{shown_name(run.title, 60) + ": " + join(tasks, ", "), "  " + when_of(reported)};
     std::vector<std::string> where{count_of(figures.hosts.size(), "host"),
                                    count_of(run.workers.size(), "worker"),
@@ -71,13 +81,26 @@ Lines head_of(const ReportedRun& reported) {
 
 std::string bar_of(double percent) {
     constexpr double width = 25;
-    return std::string(static_cast<std::size_t>(std::clamp(percent, 0.0, 100.0) * width / 100 + 0.5), '#');
+    return std::string(static_cast<std::size_t>(std::lround(std::clamp(percent, 0.0, 100.0) * width / 100)),
+                       '#');
 }
 
 std::string account_row(const std::string& title, CoreTime time, CoreTime offered, const CoreUnit& unit) {
     const double percent = percent_of(time, offered);
     return "  " + left_aligned(title, 32) + right_aligned(unit.text(time), 12) +
            right_aligned(percent_text(percent), 9) + "  " + bar_of(percent);
+}
+
+// As seff and jobstats print it.
+std::string use_of_cores(const RunFigures& figures) {
+    double allocated = 0;
+    double used = -1;
+    for (const CategoryFigures& each : figures.categories) {
+        allocated += each.core_seconds;
+        if (each.used_core_seconds >= 0) used = std::max(used, 0.0) + each.used_core_seconds;
+    }
+    if (used < 0 || allocated <= 0) return "";
+    return "; tasks used " + percent_text(100 * used / allocated) + " of their cores";
 }
 
 // Lines of 0 are left out; of many, the smallest are one row.
@@ -96,7 +119,7 @@ Lines account_of_run(const ReportedRun& reported) {
     const CoreTime wasted = account.offered - account.at(AccountLine::useful);
     Lines lines{"Core time: " + unit.text(account.offered) + " " + unit.name() + " offered, " +
                 percent_text(percent_of(account.at(AccountLine::useful), account.offered)) + " useful, " +
-                unit.text(wasted) + " not"};
+                unit.text(wasted) + " not" + use_of_cores(reported.figures)};
     CoreTime rest = account.offered;
     std::size_t written = 0;
     for (const auto& [time, line] : rows) {
@@ -209,7 +232,8 @@ Lines failures_of(const RunFigures& figures) {
             if (said.empty()) said = each.stderr_end.substr(last == std::string::npos ? 0 : last + 1);
         }
         while (said.ends_with('\n')) said.pop_back();
-        if (said.empty() && group.attempts > group.examples.size()) tasks.emplace_back("...");
+        if (said.empty() && group.examples.size() == most_examples && group.attempts > most_examples)
+            tasks.emplace_back("...");
         if (!said.empty()) tasks.resize(1);  // whose stderr it is, or one much like it
         lines.push_back("  " + right_aligned(format_count(group.attempts), 6) + " x " +
                         left_aligned(describe(group.kind), 20) + "  " + join(tasks, ", ") +
@@ -242,18 +266,6 @@ Lines advice_lines(const ReportedRun& reported) {
     return lines;
 }
 
-Lines lacks_of(const model::RunView& run) {
-    if (run.lacks.empty()) return {};
-    std::vector<std::string> texts;
-    for (const std::string& lack : run.lacks) texts.push_back(line_for_message(lack));
-    Lines lines = wrapped("Not recorded: " + join(texts, "; "), most_columns, 2);
-    if (lines.size() > most_lacks_lines) {
-        lines.resize(most_lacks_lines);
-        lines.back() += " ...";
-    }
-    return lines;
-}
-
 }  // namespace
 
 std::string when_of(const ReportedRun& reported) {
@@ -272,6 +284,18 @@ std::string when_of(const ReportedRun& reported) {
     return text + ")" + (run.is_live ? ", still running" : "");
 }
 
+Lines missing_lines(const std::string& title, const std::vector<std::string>& lacks) {
+    if (lacks.empty()) return {};
+    std::vector<std::string> texts;
+    for (const std::string& lack : lacks) texts.push_back(line_for_message(lack));
+    Lines lines = wrapped(title + join(texts, "; "), most_columns, 2);
+    if (lines.size() > most_missing_lines) {
+        lines.resize(most_missing_lines);
+        lines.back() += " ...";
+    }
+    return lines;
+}
+
 std::string text_of_sections(const std::vector<Lines>& sections, std::size_t most) {
     std::size_t size = 0;
     std::size_t separated = 0;
@@ -285,7 +309,8 @@ std::string text_of_sections(const std::vector<Lines>& sections, std::size_t mos
     for (const Lines& section : sections) {
         if (is_loose && !text.empty() && !section.empty()) text += '\n';
         for (const std::string& line : section)
-            if (is_loose || ++written <= most) text += line_for_message(line, most_columns) + "\n";
+            if (is_loose || ++written <= most)
+                text += without_end_blanks(line_for_message(line, most_columns)) + "\n";
     }
     return text;
 }
@@ -294,10 +319,11 @@ std::string text_report(const ReportedRun& reported) {
     const RunFigures& figures = reported.figures;
     const Lines head = head_of(reported);
     if (reported.run.attempts.empty() && reported.account.offered == 0)
-        return text_of_sections({head, {"Nothing has run yet."}, lacks_of(reported.run)});
+        return text_of_sections(
+            {head, {"Nothing has run yet."}, missing_lines("Missing: ", reported.run.lacks)});
     return text_of_sections({head, account_of_run(reported), categories_of(figures), hosts_of(figures),
                              failures_of(figures), slowest_of(figures), advice_lines(reported),
-                             lacks_of(reported.run)});
+                             missing_lines("Missing: ", reported.run.lacks)});
 }
 
 }  // namespace wq::views::report

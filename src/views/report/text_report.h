@@ -21,6 +21,9 @@ using Lines = std::vector<std::string>;
 // Each line is cut at most_columns, and nothing in it controls a terminal.
 std::string text_of_sections(const std::vector<Lines>& sections, std::size_t most = most_lines);
 
+// What a run lacks, in at most two lines.
+Lines missing_lines(const std::string& title, const std::vector<std::string>& lacks);
+
 // The times of a run, in the time zone of this machine: "2026-11-30 16:32:15 to 16:52:40 (20m25s)".
 std::string when_of(const ReportedRun& reported);
 

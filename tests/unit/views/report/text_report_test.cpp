@@ -85,7 +85,7 @@ TEST_F(TextReport, FitsWhateverHappened) {
     EXPECT_THAT(text, HasSubstr("Failures (3 of 50)"));
     EXPECT_THAT(text, HasSubstr("further lines"));
     EXPECT_THAT(text, HasSubstr("Advice"));
-    EXPECT_THAT(text, HasSubstr("Not recorded: "));
+    EXPECT_THAT(text, HasSubstr("Missing: "));
 }
 
 TEST_F(TextReport, SaysThatNothingHasRun) {
@@ -163,7 +163,7 @@ TEST(Advice, IsAboutTheMostCoreTime) {
         "for less than a core (cores=0.5).");
     EXPECT_EQ(
         advice[2],
-        "align got 8.0 GiB memory and used at most 1.0 GiB: ask for memory=1229M, and more tasks fit on a "
+        "align got 8.0 GiB memory and used at most 1.0 GiB: ask for memory=1280M, and more tasks fit on a "
         "worker.");
 }
 
