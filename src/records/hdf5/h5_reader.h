@@ -67,6 +67,7 @@ class StatsReader {
         return rows<WorkerChangeRow>(Dataset::worker_changes);
     }
     Result<std::vector<WaitingRow>> waiting() const { return rows<WaitingRow>(Dataset::waiting); }
+    Result<std::uint64_t> count_rows(Dataset dataset) const;
     // An attribute of the file; empty: it does not exist.
     std::string attribute(const std::string& name) const;
 
@@ -92,7 +93,6 @@ class StatsReader {
         if (auto read = read_rows(dataset, rows.data(), 0, rows.size()); !read) return read.error();
         return rows;
     }
-    Result<std::uint64_t> count_rows(Dataset dataset) const;
     Status read_rows(Dataset dataset, void* rows, std::uint64_t first, std::uint64_t count) const;
 
     std::string path_;

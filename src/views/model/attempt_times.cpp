@@ -16,6 +16,19 @@ void bound_time(WallMicros& time) {
     time = std::clamp<WallMicros>(time, 0, latest_time);
 }
 
+void shift_clock(RunAttempt& attempt) {
+    if (attempt.started == 0 || attempt.received == 0) return;
+    for (WallMicros* time : {&attempt.dispatched, &attempt.inputs_there, &attempt.started, &attempt.ended,
+                             &attempt.outputs_there, &attempt.received})
+        bound_time(*time);
+    const WallMicros took =
+        attempt.calls == 1 && attempt.ended > attempt.started ? attempt.ended - attempt.started : 0;
+    const WallMicros latest = std::max(attempt.received - took, attempt.dispatched);
+    const WallMicros shift = std::clamp(attempt.started, attempt.dispatched, latest) - attempt.started;
+    for (WallMicros* time : {&attempt.inputs_there, &attempt.started, &attempt.ended, &attempt.outputs_there})
+        if (*time != 0) *time += shift;
+}
+
 void bring_into_order(RunAttempt& attempt) {
     for (WallMicros* time : {&attempt.submitted, &attempt.ready, &attempt.dispatched, &attempt.inputs_there,
                              &attempt.started, &attempt.ended, &attempt.outputs_there, &attempt.received})

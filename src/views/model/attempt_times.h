@@ -13,6 +13,10 @@ namespace wq::views::model {
 inline constexpr WallMicros latest_time = WallMicros{1} << 60;
 void bound_time(WallMicros& time);
 
+// If the clock of an attempt's host cannot be right by what the manager noted, all its times are shifted by
+// as little as makes it possible.
+void shift_clock(RunAttempt& attempt);
+
 // Clocks of hosts differ and jump: afterwards submitted <= ready <= dispatched <= inputs_there <= started <=
 // ended <= outputs_there <= received, as far as they are known. What the manager noted last counts most.
 void bring_into_order(RunAttempt& attempt);
