@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_graph_workers, work_queue_status, work_queue_slices, runtask, catalog_server, catalog_query, catalog_update, work_queue_serverize, work_queue_python and *_submit_workers for bash; installed where bash-completion finds it.
+# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_graph_workers, work_queue_report, work_queue_status, work_queue_slices, runtask, catalog_server, catalog_query, catalog_update, work_queue_serverize, work_queue_python and *_submit_workers for bash; installed where bash-completion finds it.
 
 _work_queue_run() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
@@ -61,6 +61,17 @@ _work_queue_graph_workers() {
         mapfile -t COMPREPLY < <(compgen -A command -- "$word")
     elif [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "-c -g -o -t -w --help --png --version" -- "$word")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
+}
+
+_work_queue_report() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    if [[ $before == --csv ]]; then
+        mapfile -t COMPREPLY < <(compgen -d -- "$word")
+    elif [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "--csv --help --json --text --trace --version" -- "$word")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi
@@ -269,6 +280,7 @@ complete -F _work_queue_worker work_queue_worker
 complete -o filenames -F _work_queue_factory work_queue_factory
 complete -o filenames -F _work_queue_graph_log work_queue_graph_log
 complete -o filenames -F _work_queue_graph_workers work_queue_graph_workers
+complete -o filenames -F _work_queue_report work_queue_report
 complete -o filenames -F _work_queue_status work_queue_status
 complete -o filenames -F _work_queue_slices work_queue_slices
 complete -o filenames -F _runtask runtask
