@@ -21,13 +21,17 @@ void add_span(std::string& line, const char* title, WallMicros from, WallMicros 
             format_duration(std::chrono::microseconds(std::max<WallMicros>(to - from, 0)));
 }
 
-std::string spans_of(const RunAttempt& attempt) {
+std::string spans_before(const RunAttempt& attempt) {
     std::string line;
-    const WallMicros ready = attempt.ready != 0 ? attempt.ready : attempt.submitted;
-    add_span(line, "waited", ready, attempt.dispatched);
+    add_span(line, "waited", attempt.ready != 0 ? attempt.ready : attempt.submitted, attempt.dispatched);
     add_span(line, "files in", attempt.dispatched, attempt.inputs_there);
     add_span(line, "start", attempt.inputs_there != 0 ? attempt.inputs_there : attempt.dispatched,
              attempt.started);
+    return line.empty() ? "-" : line;
+}
+
+std::string spans_after(const RunAttempt& attempt) {
+    std::string line;
     add_span(line, "ran", attempt.started, attempt.ended);
     add_span(line, "files out", attempt.ended, attempt.outputs_there);
     add_span(line, "report", attempt.outputs_there != 0 ? attempt.outputs_there : attempt.ended,
@@ -35,13 +39,8 @@ std::string spans_of(const RunAttempt& attempt) {
     return line.empty() ? "-" : line;
 }
 
-// "2.0 GiB, peak 812.0 MiB"
 std::string asked_and_used(std::string asked, std::string used) {
     return std::move(asked) + " allocated, " + std::move(used) + " used";
-}
-
-std::string cores_of(std::int64_t thousandths) {
-    return thousandths < 0 ? "-" : format_count_with_fraction(Count::of_thousandths(thousandths));
 }
 
 std::string bytes_text(std::int64_t bytes) {
@@ -51,10 +50,10 @@ std::string bytes_text(std::int64_t bytes) {
 std::string resources_of(const RunAttempt& attempt) {
     std::string cores = "-";
     if (attempt.cores_peak >= 0)
-        cores = cores_of(attempt.cores_peak);
+        cores = cores_text(attempt.cores_peak);
     else if (attempt.wall_us > 0 && attempt.received != 0)
         cores = fixed(static_cast<double>(attempt.cpu_us) / static_cast<double>(attempt.wall_us), 2);
-    return "cores " + asked_and_used(cores_of(attempt.cores), cores);
+    return "cores " + asked_and_used(cores_text(attempt.cores), cores);
 }
 
 void add_attempt(const RunView& run, const RunAttempt& attempt, WallMicros at, std::vector<TextLine>& lines) {
@@ -72,18 +71,19 @@ void add_attempt(const RunView& run, const RunAttempt& attempt, WallMicros at, s
     lines.push_back({"  began       " + date_text(attempt.started)});
     if (runs) {
         lines.push_back({"  runs for    " + format_duration(run_time(attempt, at))});
-        lines.push_back({"  cores       " + cores_of(attempt.cores) + " allocated"});
+        lines.push_back({"  cores       " + cores_text(attempt.cores) + " allocated"});
         return;
     }
     lines.push_back({"  ended       " + date_text(attempt.ended)});
-    lines.push_back({"  time        " + spans_of(attempt)});
+    lines.push_back({"  before      " + spans_before(attempt)});
+    lines.push_back({"  time        " + spans_after(attempt)});
     lines.push_back({"  processor   " + format_duration(std::chrono::microseconds(attempt.cpu_us)) + "; " +
                      resources_of(attempt)});
     lines.push_back(
         {"  memory      " + asked_and_used(mb_text(attempt.memory_mb), mb_text(attempt.memory_peak_mb))});
     lines.push_back(
         {"  disk        " + asked_and_used(mb_text(attempt.disk_mb), mb_text(attempt.disk_peak_mb))});
-    if (attempt.gpus > 0) lines.push_back({"  GPUs        " + cores_of(attempt.gpus) + " allocated"});
+    if (attempt.gpus > 0) lines.push_back({"  GPUs        " + cores_text(attempt.gpus) + " allocated"});
     lines.push_back(
         {"  files       " + bytes_text(attempt.bytes_in) + " in, " + bytes_text(attempt.bytes_out) + " out"});
     if (attempt.calls > 1)

@@ -17,10 +17,6 @@ constexpr int heading_rows = 2;  // a blank one, and its text
 constexpr int most_failures = 5;
 constexpr int least_host_rows = 2;
 
-std::string count_text(std::int64_t count) {
-    return count < 0 ? "?" : format_count(static_cast<std::uint64_t>(count));
-}
-
 // A title and its value, at a column.
 void put_figure(Frame& frame, int row, int column, std::string_view title, std::string_view value,
                 Colour colour = Colour::normal, int width = 16) {
@@ -28,14 +24,10 @@ void put_figure(Frame& frame, int row, int column, std::string_view title, std::
     frame.put(row, begin, value, {colour, colour != Colour::quiet}, column + width - begin);
 }
 
-std::string cores_text(std::int64_t thousandths) {
-    return format_count_with_fraction(Count::of_thousandths(thousandths));
-}
-
 std::string time_left_text(const Shown& shown) {
     const RunCounts& counts = shown.moment.counts;
-    if (!shown.run.is_live && !shown.state.cut) return "none: the run has ended";
-    if (counts.submitted >= 0 && counts.done >= counts.submitted) return "all tasks so far have ended";
+    if (!shown.run.is_live && !shown.state.cut) return "the run has ended";
+    if (counts.submitted >= 0 && counts.done >= counts.submitted) return "all have ended";
     return shown.moment.left ? "about " + format_duration(*shown.moment.left) : "not known yet";
 }
 
@@ -57,12 +49,12 @@ void draw_figures(Frame& frame, int row, const Shown& shown) {
     const RunCounts& counts = moment.counts;
     draw_done(frame, row, counts);
     put_figure(frame, row + 1, 1, "failed  ", count_text(counts.failed),
-               counts.failed > 0 ? Colour::bad : Colour::normal, 24);
-    put_figure(frame, row + 1, 26, "running ", count_text(counts.running), Colour::busy, 24);
+               counts.failed > 0 ? Colour::bad : Colour::normal, 23);
+    put_figure(frame, row + 1, 26, "running ", count_text(counts.running), Colour::busy, 23);
     put_figure(frame, row + 1, 52, "waiting", count_text(counts.waiting), Colour::normal, 27);
     put_figure(frame, row + 2, 1, "rate    ", fixed(moment.rate, moment.rate < 10 ? 2 : 0) + "/s",
-               Colour::normal, 24);
-    put_figure(frame, row + 2, 26, "elapsed ", format_duration(moment.elapsed), Colour::normal, 24);
+               Colour::normal, 23);
+    put_figure(frame, row + 2, 26, "elapsed ", format_duration(moment.elapsed), Colour::normal, 23);
     put_figure(frame, row + 2, 52, "left   ", time_left_text(shown), Colour::normal, 27);
     std::int64_t cores = 0, busy = 0;
     std::uint32_t workers = 0;
@@ -73,9 +65,9 @@ void draw_figures(Frame& frame, int row, const Shown& shown) {
     }
     put_figure(frame, row + 3, 1, "cores   ",
                (moment.knows_running ? cores_text(busy) : "?") + " of " + cores_text(cores) + " busy",
-               Colour::normal, 24);
-    put_figure(frame, row + 3, 26, "workers ", count_text(workers), Colour::normal, 24);
-    put_figure(frame, row + 3, 52, "hosts  ", std::to_string(moment.hosts.size()), Colour::normal, 27);
+               Colour::normal, 23);
+    put_figure(frame, row + 3, 26, "workers ", count_text(workers), Colour::normal, 23);
+    put_figure(frame, row + 3, 52, "hosts  ", format_count(moment.hosts.size()), Colour::normal, 27);
     if (!moment.waiting.empty()) {
         const WaitingRow& most = moment.waiting.front();
         const bool endless = most.reason == engine::model::WaitReason::program;

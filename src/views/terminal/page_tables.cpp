@@ -70,10 +70,6 @@ Table task_table(const Shown& shown) {
     return table;
 }
 
-std::string cores_text(std::int64_t thousandths) {
-    return format_count_with_fraction(Count::of_thousandths(thousandths));
-}
-
 std::vector<TableCell> worker_cells(const Shown& shown, const WorkerRow& row) {
     const model::RunWorker& worker = shown.run.workers[row.worker];
     const bool knows = shown.moment.knows_running || row.state == WorkerState::left;
@@ -125,8 +121,8 @@ std::vector<TableCell> failure_cells(const Shown& shown, const FailureRow& row) 
 
 Table failure_table(const Shown& shown) {
     Table table;
-    table.columns = {{"ATTEMPTS", 8, true},    {"FOR GOOD", 8, true}, {"ENDING", 14, false, true},
-                     {"CATEGORY", 9},          {"LAST", 8},           {"TASKS", 10, false, true},
+    table.columns = {{"ATTEMPTS", 8, true},    {"FOR GOOD", 8, true}, {"ENDING", 19, false, true},
+                     {"CATEGORY", 8},          {"LAST", 8},           {"TASKS", 9, false, true},
                      {"HOSTS", 7, false, true}};
     table.row = [&shown](std::size_t n) {
         return failure_cells(shown, shown.moment.failures[shown.order[n]]);
@@ -151,7 +147,8 @@ std::vector<TableCell> waiting_cells(const Shown& shown, const WaitingRow& row) 
 
 Table waiting_table(const Shown& shown) {
     Table table;
-    table.columns = {{"TASKS", 9, true}, {"SINCE", 8}, {"ASK FOR", 18}, {"WAIT", 30, false, true}};
+    table.columns = {
+        {"TASKS", 9, true}, {"SINCE", 8}, {"ASK FOR", 26, false, true}, {"WAIT", 30, false, true}};
     table.row = [&shown](std::size_t n) {
         return waiting_cells(shown, shown.moment.waiting[shown.order[n]]);
     };

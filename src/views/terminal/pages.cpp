@@ -19,7 +19,7 @@ namespace {
 
 constexpr int head_rows = 3;     // title, pages, remarks
 constexpr int key_rows = 1;      // the last
-constexpr int account_rows = 6;  // below the account's table
+constexpr int account_rows = 7;  // below the account's table
 constexpr int content_row = head_rows;
 
 int content_rows(Size size) {
@@ -145,15 +145,15 @@ constexpr std::array help_lines{
     "1 to 6, Tab, left, right   another page",
     "up, down, PgUp, PgDn,      move in a table or an open task",
     "Home, End",
-    "Enter                      tasks, failures: open a task; workers: tasks of the host",
-    "Esc                        back: from a task, from words, from an earlier moment",
+    "Enter                      open a task; on a worker: tasks of its host",
+    "Esc                        back from a task, from words, from an earlier moment",
     "/                          find: show only rows that contain all words;",
     "                           category=WORD, host=WORD and state=WORD say where",
-    "s                          tasks: only running, retried, failed or succeeded ones",
+    "s                          only running, retried, failed or succeeded tasks",
     "o, r                       sort by the next column; reverse the order",
     "[ and ]                    go back and forth in the run's time, by 1 % of it",
     "p                          freeze the picture, and go on",
-    "w                          write all rows of the table to a CSV file in this folder",
+    "w                          write all rows to a CSV file in the current folder",
     "?                          this help",
     "q                          quit; the run goes on",
 };
@@ -172,7 +172,12 @@ void draw_open_task(Frame& frame, const Shown& shown) {
 
 void draw_below_account(Frame& frame, const Shown& shown) {
     const model::Account& account = shown.account;
-    int row = content_row + table_rows(Page::account, frame.size()) + 1;
+    int row = content_row + table_rows(Page::account, frame.size());
+    if (const std::size_t selected = shown.state.table().selected; selected < shown.order.size()) {
+        const auto line = static_cast<model::AccountLine>(shown.order[selected]);
+        frame.put(row, 1, model::title_of(line) + std::string(": ") + model::meaning_of(line));
+    }
+    row += 2;
     std::string sums = "offered " + core_hours(account.offered) + " core-hours, all of the run";
     if (account.not_offered > 0)
         sums += "; not offered " + core_hours(account.not_offered) + " of the allocations";

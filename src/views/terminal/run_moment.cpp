@@ -175,7 +175,10 @@ void fill_failures(const RunView& run, RunMoment& moment) {
         }
         row.attempts += attempt.calls;
         if (attempt.is_final) row.tasks += attempt.calls;
-        if (row.latest.size() < FailureRow::examples) row.latest.push_back(number);
+        const bool is_listed = std::any_of(row.latest.begin(), row.latest.end(), [&](std::uint32_t other) {
+            return run.attempts[other].task == attempt.task;
+        });
+        if (!is_listed && row.latest.size() < FailureRow::examples) row.latest.push_back(number);
         group.by_worker[attempt.worker] += attempt.calls;
     }
     for (auto& [kind, group] : groups) {

@@ -45,9 +45,10 @@ struct FailureRow {
     std::uint32_t category = model::no_place;
     std::string what;  // "exit 3"
     std::uint64_t attempts = 0;
-    std::uint64_t tasks = 0;            // that are not retried
-    std::vector<std::uint32_t> latest;  // places in RunView::attempts, the last first; at most examples
-    std::vector<std::string> hosts;     // that most of them ran on, at most examples
+    std::uint64_t tasks = 0;  // that are not retried
+    // Places in RunView::attempts: the last attempt of each task, the last first; at most `examples`.
+    std::vector<std::uint32_t> latest;
+    std::vector<std::string> hosts;  // that most of them ran on, at most examples
     std::size_t host_count = 0;
     static constexpr std::size_t examples = 5;
 };

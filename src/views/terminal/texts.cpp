@@ -20,6 +20,16 @@ std::string mb_text(std::int64_t megabytes) {
     return megabytes > most_mb ? "?" : format_size(megabytes * bytes_per_mb);
 }
 
+std::string count_text(std::int64_t count) {
+    return count < 0 ? "?" : format_count(static_cast<std::uint64_t>(count));
+}
+
+std::string cores_text(std::int64_t thousandths) {
+    if (thousandths < 0) return "-";
+    const Count cores = Count::of_thousandths(thousandths);
+    return cores.is_whole() ? count_text(cores.rounded_down()) : format_count_with_fraction(cores);
+}
+
 std::string fixed(double value, int digits) {
     std::array<char, 64> text{};
     std::snprintf(text.data(), text.size(), "%.*f", digits, value);
