@@ -44,8 +44,8 @@ Result<std::shared_ptr<const RunPicture>> read_picture(const std::string& path) 
     auto run = views::model::read_run(path);
     if (!run) return run.error();
     if (run->is_live && is_known_to_have_ended(path)) run->is_live = false;
-    views::model::Account account = views::model::account_of(*run);
-    return std::make_shared<const RunPicture>(RunPicture{std::move(*run), std::move(account)});
+    const views::model::Account account = views::model::account_of(*run);
+    return std::make_shared<const RunPicture>(RunPicture{std::move(*run), account});
 }
 
 RunFeed::RunFeed(std::string path, std::shared_ptr<const RunPicture> first, Duration reading)
