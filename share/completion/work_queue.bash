@@ -85,7 +85,7 @@ _work_queue_status() {
     *)
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "-A -C -M -P -Q -R -T -W -h -l -t -v --able-workers --capacity --catalog --contact --every --factories
-                --help --json --password --project-name --resources --ssl --ssl-ca --statistics --tasks --timeout --verbose --version --where
+                --help --json --password --project-name --resources --ssl --ssl-ca --statistics --tasks --timeout --verbose --version --watch --where
                 --workers" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -A hostname -f -- "$word")

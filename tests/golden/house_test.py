@@ -28,6 +28,7 @@ HEAVY = {
     r"boost/asio/ssl.*": [r"src/net/catalog_server/tls_stream\.cpp"],  # it includes OpenSSL's
     r"(re2/.*|zlib\.h)": [r"src/net/catalog/[a-z_]+\.cpp", r"share/examples/decode/decode\.cpp", r"tests/.*"],
     r"curl/.*": [r"src/node/process/fetch_url\.cpp"],
+    r"(n?curses\.h|ncursesw/.*)": [r"src/views/terminal/curses_terminal\.cpp"],
     r"pmix\.h": [],  # loaded at run time
 }
 # The one file that may sleep: it polls, with a deadline, programs that notify nobody when they are ready.

@@ -15,6 +15,7 @@
 #include "programs/run/questions.h"
 #include "programs/status/status_options.h"
 #include "programs/status/status_table.h"
+#include "programs/status/watch_run.h"
 
 namespace {
 
@@ -399,6 +400,11 @@ int show_factories(const StatusOptions& options) {
     return 0;
 }
 
+int watch(const StatusOptions& options) {
+    const Status watched = programs::status::watch_run(options.run);
+    return watched ? 0 : complain(watched.error());
+}
+
 int show_run(const StatusOptions& options) {
     const auto text = programs::run::run_status(options.run, options.json);
     if (!text) return complain(text.error());
@@ -410,6 +416,7 @@ int show_run(const StatusOptions& options) {
 // A run is shown by its own line unless a table is wanted, which its manager fills.
 int show(StatusOptions options) {
     if (options.mode == StatusOptions::Mode::factories) return show_factories(options);
+    if (options.watch) return watch(options);
     if (options.run.empty()) return show_managers(options);
     if (!options.has_mode) return show_run(options);
     const auto contact = programs::run::contact_of_run(options.run);

@@ -43,6 +43,8 @@ OptionTable options_of(StatusOptions& options) {
         {"json", "", "print whole records, as a JSON array with one record on each line", &options.json},
         {"verbose,l", "", "same as --json", &options.json},
         {"every", "TIME", "print again every TIME"},
+        {"watch", "", "show RUN on a full screen, live or ended; without a terminal, print it once",
+         &options.watch},
         {"version,v", "", "print the version and exit", &options.version},
         {"help,h", "", "print this help and exit", &options.help},
     };
@@ -114,10 +116,19 @@ Status take_status_place(const Given& given, StatusOptions& options) {
         return usage_error("-M: " + sound.error().message);
     if (words.empty()) return success();
     std::error_code unknown;
-    const bool is_file = words.size() == 1 && (words[0].find('/') != std::string::npos ||
+    const bool is_file = words.size() == 1 && (options.watch || words[0].find('/') != std::string::npos ||
                                                std::filesystem::exists(words[0], unknown));
     if (!is_file) return take_status_address(words, options);
     options.run = words[0];
+    return success();
+}
+
+Status check_watch(const Given& given, const StatusOptions& options) {
+    if (!options.watch) return success();
+    if (options.run.empty())
+        return usage_error("--watch needs RUN: a run directory, or its list");
+    if (options.has_mode || options.json || given.has("every") || given.has("where"))
+        return usage_error("--watch goes without a mode, --json, --every and --where");
     return success();
 }
 
@@ -126,6 +137,7 @@ Status fill_status(const Given& given, StatusOptions& options) {
     if (const Status mode = take_status_mode(given, options); !mode) return mode;
     if (const Status place = take_status_place(given, options); !place) return place;
     if (const Status catalogs = take_status_catalogs(given, options); !catalogs) return catalogs;
+    if (const Status watch = check_watch(given, options); !watch) return watch;
     options.place.limit = std::chrono::seconds(30);
     OptionTaker take(given);
     take("timeout", options.place.limit, parse_duration);
@@ -168,6 +180,7 @@ std::string status_help() {
         "Usage: work_queue_status [OPTIONS]\n"
         "       work_queue_status [OPTIONS] HOST [PORT]\n"
         "       work_queue_status [OPTIONS] RUN\n"
+        "       work_queue_status --watch RUN\n"
         "       work_queue_status [OPTIONS] --contact FILE | -M REGEX\n"
         "\n"
         "Shows managers, their tasks, workers and categories. Without HOST, RUN, FILE and\n"
@@ -181,6 +194,7 @@ std::string status_help() {
         "\nExamples:\n"
         "  work_queue_status                             all your managers\n"
         "  work_queue_status tasks.sh.wq                 progress of this run\n"
+        "  work_queue_status --watch tasks.sh.wq         this run on a full screen\n"
         "  work_queue_status -T login1 9123              tasks of an open manager\n"
         "  work_queue_status -W --contact contact        workers, with the key\n"
         "  work_queue_status -M 'sim.*' --every 10       these managers, every 10 s\n"

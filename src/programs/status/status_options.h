@@ -18,6 +18,7 @@ struct StatusOptions {
     Mode mode = Mode::queues;
     bool has_mode = false;
     bool json = false;
+    bool watch = false;  // `run` on a full screen
     // Where the managers are: HOST PORT; a contact file; a run; else `name`, or all managers of the user.
     wq::factory::ManagerPlace place;
     std::string perhaps_name;                         // the one word that was given as HOST; else empty
