@@ -47,6 +47,10 @@ struct Attempts {
 
 inline constexpr std::string_view succeeded = "succeeded";
 
+// What a row is: an attempt, a slot of a worker, or a worker. The letters are the options of
+// work_queue_graph_workers.
+enum class RowOrder : char { attempts = 'g', slots = 't', workers = 'w' };
+
 // Names and their places, in the order of their first use.
 class Names {
   public:

@@ -1,4 +1,4 @@
-#include "views/attempts_page.h"
+#include "views/web/attempts_page.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 
 #include "views/attempts_figure.h"
 
-namespace wq::views {
+namespace wq::views::web {
 namespace {
 
 using ::testing::ElementsAre;
@@ -150,4 +150,4 @@ TEST(AttemptsFigure, OfManyRowsHasAsManyAsThePictureHasLines) {
 }
 
 }  // namespace
-}  // namespace wq::views
+}  // namespace wq::views::web
