@@ -106,7 +106,9 @@ TEST(PageData, OfALargeRunHasFailedAndLongAttemptsAndHowBusyWorkersWere) {
     const auto tasks = numbers(*attempts.find("columns"), "task", count);
     const std::set<std::int64_t> shown(tasks.begin(), tasks.end());
     for (std::int64_t n = 0; n < 200'000; ++n) {
-        if (n % 10'000 == 3 || n % 1000 == 7) ASSERT_TRUE(shown.contains(n + 1)) << n;
+        if (n % 10'000 == 3 || n % 1000 == 7) {
+            ASSERT_TRUE(shown.contains(n + 1)) << n;
+        }
     }
     const Json& busy = *data.find("busy");
     const auto bins = static_cast<std::size_t>(busy.find("bins")->integer());
