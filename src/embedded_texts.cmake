@@ -14,7 +14,7 @@ endfunction()
 # wq_embed_text(HEADER NAMESPACE NAME TEXT): defines `extern const std::string_view NAME` of the header.
 function(wq_embed_text header namespace name text)
   string(LENGTH "${text}" bytes)
-  if(bytes GREATER 60000)  # compilers need not take longer literals
+  if(bytes GREATER 300000)  # g++ and clang take such literals; others need not take more than 65,536 bytes
     message(FATAL_ERROR "the text of ${name} is too long to be embedded")
   endif()
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp @ONLY CONTENT "#include \"${header}\"

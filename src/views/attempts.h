@@ -49,6 +49,10 @@ struct Attempts {
 
 inline constexpr std::string_view succeeded = "succeeded";
 
+// What a row is: an attempt, a slot of a worker, or a worker. The letters are the options of
+// work_queue_graph_workers.
+enum class RowOrder : char { attempts = 'g', slots = 't', workers = 'w' };
+
 // The input files arrived from `begin` to `end`. They may have come while another task ran in its slot, so
 // the time that they took is drawn before the start. `begin` is 0 if there were none.
 void place_input(Attempt& attempt, WallMicros begin, WallMicros end);

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "views/attempts.h"
-#include "views/attempts_page.h"
 #include "views/plot_figures.h"
 
 namespace wq::views {

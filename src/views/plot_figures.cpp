@@ -1,6 +1,9 @@
 #include "views/plot_figures.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -148,6 +151,22 @@ void add_pauses(TimeAxis<records::hdf5::ManagerRow>& axis) {
 }
 
 }  // namespace
+
+std::string category_color(std::size_t category) {
+    constexpr std::array<double, 3> to_white{0, -0.35, 0.45};  // less than 0: to black
+    const std::string base = category_colors[category % category_colors.size()];
+    const double part = to_white[category / category_colors.size() % to_white.size()];
+    std::string out = "#";
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto value = static_cast<double>(std::strtol(base.substr(1 + 2 * i, 2).c_str(), nullptr, 16));
+        char text[8];
+        std::snprintf(
+            text, sizeof text, "%02x",
+            static_cast<unsigned>(part < 0 ? value * (1 + part) : value + (255 - value) * part) & 255U);
+        out += text;
+    }
+    return out;
+}
 
 std::int64_t start_of(std::span<const records::hdf5::ManagerRow> rows) {
     const std::int64_t first = rows.front().timestamp;

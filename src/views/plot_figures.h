@@ -25,6 +25,9 @@ inline constexpr const char* black = "#222222";
 // Of categories, in this order.
 inline constexpr std::array category_colors{blue, orange, green, pink, sky, red};
 
+// "#rrggbb" for colour-blind readers; of many categories, some have the same colour.
+std::string category_color(std::size_t category);
+
 // The figures of a run: its time series, and what its tasks and nodes did. Pure values; plot_script.h turns
 // them into gnuplot text.
 enum class Scale { linear, log };

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "views/attempts_page.h"
+#include "views/attempts.h"
 #include "views/plot_script.h"
 
 namespace wq::programs::run {

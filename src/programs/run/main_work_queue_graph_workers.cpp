@@ -11,9 +11,9 @@
 #include "programs/run/plots.h"
 #include "records/journal/append_file.h"
 #include "views/attempts_figure.h"
-#include "views/attempts_page.h"
 #include "views/plot_script.h"
 #include "views/stats_attempts.h"
+#include "views/web/attempts_page.h"
 
 namespace {
 
@@ -39,7 +39,7 @@ Status draw_picture(const programs::run::GraphWorkersOptions& options, const vie
 
 Status write_page(const programs::run::GraphWorkersOptions& options, const views::AttemptsFile& source,
                   const std::string& output) {
-    const std::string page = views::attempts_page(source.attempts, source.title, options.order);
+    const std::string page = views::web::attempts_page(source.attempts, source.title, options.order);
     const auto written = records::journal::write_atomically(output, page, records::journal::Sync::never);
     if (written) return success();
     const bool forbidden = written.error().code == ExitCode::not_allowed;

@@ -1,4 +1,4 @@
-#include "views/attempts_page.h"
+#include "views/web/attempts_page.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,9 @@
 
 #include "records/journal/append_file.h"
 #include "views/plot_figures.h"
+#include "views/web/columns.h"
 
-namespace wq::views {
+namespace wq::views::web {
 
 namespace {
 
@@ -49,43 +50,9 @@ std::string json(std::string_view text) {
     return out + '"';
 }
 
-// A column of numbers as attempts.js reads it: of each the difference from the one before, zigzag, 7 bits a
-// byte, the lowest first; in base64. Zeros alone are an empty text.
-class Column {
-  public:
-    void add(std::int64_t value) {
-        const std::int64_t difference = value - last_;
-        last_ = value;
-        is_zero_ = is_zero_ && value == 0;
-        auto rest = static_cast<std::uint64_t>(difference) << 1;
-        if (difference < 0) rest = ~rest;
-        for (; rest > 127; rest >>= 7) bytes_ += static_cast<char>(128 | (rest & 127));
-        bytes_ += static_cast<char>(rest);
-    }
-    std::string base64() const {
-        if (is_zero_) return {};
-        constexpr std::string_view letters =
-            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        std::string out;
-        for (std::size_t i = 0; i < bytes_.size(); i += 3) {
-            std::uint32_t group = 0;
-            for (std::size_t k = i; k < i + 3; ++k)
-                group = group << 8 | (k < bytes_.size() ? static_cast<unsigned char>(bytes_[k]) : 0U);
-            for (std::size_t k = 0; k < 4; ++k)
-                out += i + k > bytes_.size() ? '=' : letters[group >> (18 - 6 * k) & 63];
-        }
-        return out;
-    }
-
-  private:
-    std::string bytes_;
-    std::int64_t last_ = 0;
-    bool is_zero_ = true;
-};
-
 template <class Row, class Value>
 void put_column(std::string& out, std::string_view name, const std::vector<Row>& rows, Value value) {
-    Column column;
+    NumberColumn column;
     for (const Row& row : rows) column.add(static_cast<std::int64_t>(value(row)));
     out += out.back() == '{' ? "\"" : ",\"";
     out.append(name).append("\":\"").append(column.base64()).append("\"");
@@ -177,22 +144,6 @@ std::string legend(const Attempts& all) {
 
 }  // namespace
 
-std::string category_color(std::size_t category) {
-    constexpr std::array<double, 3> to_white{0, -0.35, 0.45};  // less than 0: to black
-    const std::string base = category_colors[category % category_colors.size()];
-    const double part = to_white[category / category_colors.size() % to_white.size()];
-    std::string out = "#";
-    for (std::size_t i = 0; i < 3; ++i) {
-        const auto value = static_cast<double>(std::strtol(base.substr(1 + 2 * i, 2).c_str(), nullptr, 16));
-        char text[8];
-        std::snprintf(
-            text, sizeof text, "%02x",
-            static_cast<unsigned>(part < 0 ? value * (1 + part) : value + (255 - value) * part) & 255U);
-        out += text;
-    }
-    return out;
-}
-
 std::string attempts_page(const Attempts& all, const std::string& title, RowOrder shown_first) {
     std::string out =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -225,4 +176,4 @@ std::string attempts_page(const Attempts& all, const std::string& title, RowOrde
     return out;
 }
 
-}  // namespace wq::views
+}  // namespace wq::views::web

@@ -1,33 +1,17 @@
-#include "views/attempts_page.h"
+#include "views/web/attempts_page.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
-#include "views/attempts_figure.h"
+#include "unit/views/attempts_testing.h"
 
-namespace wq::views {
+namespace wq::views::web {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-Attempts some() {
-    Attempts all;
-    all.categories = {"quick", "</script><script>alert(1)</script>"};
-    all.outcomes = {std::string(succeeded), "exit 1", "a\"b\\c\n"};
-    all.workers = {{"a:1", 1'000'000, 0, 0}, {"<b>", 500'000, 9'000'000, 0}};
-    all.attempts = {
-        {7, 1, 0, 0, 0, 0, 1'500'000, 2'000'000, 2'250'000, 4'000'000, 4'100'000},
-        {8, 1, 1, 0, 0, 1, 1'500'000, 3'000'000, 3'000'000, 5'000'000, 5'000'000},
-        {300, 20, 0, 0, 0, 0, 4'500'000, 4'500'000, 4'500'000, 6'000'000, 6'000'000},
-        {9, 1, 0, 1, 0, 0, 1'500'000, 1'600'000, 1'600'000, 8'000'000, 8'000'000},
-    };
-    all.never_ran = 3;
-    finish(all);
-    return all;
-}
 
 // The numbers of a column, as a browser decodes them.
 std::vector<std::int64_t> column(const std::string& page, const std::string& name) {
@@ -56,7 +40,7 @@ std::vector<std::int64_t> column(const std::string& page, const std::string& nam
 }
 
 TEST(AttemptsPage, HasTheRows) {
-    const std::string page = attempts_page(some(), "run", RowOrder::slots);
+    const std::string page = attempts_page(some_attempts(), "run", RowOrder::slots);
     EXPECT_THAT(page, HasSubstr("\"tick\":1,\"end\":8500000,\"order\":\"t\""));
     EXPECT_THAT(page, HasSubstr("\"names\":[\"\\u003cb\\u003e\",\"a:1\"]")) << "by joining";
     EXPECT_THAT(page, HasSubstr(R"("a\"b\\c\u000a")"));
@@ -80,7 +64,7 @@ TEST(AttemptsPage, HasTheRows) {
 }
 
 TEST(AttemptsPage, RunsNothingOfALogAndRefersToNothing) {
-    std::string page = attempts_page(some(), "<img src=x onerror=alert(2)>", RowOrder::attempts);
+    std::string page = attempts_page(some_attempts(), "<img src=x onerror=alert(2)>", RowOrder::attempts);
     EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
     EXPECT_THAT(page, Not(HasSubstr("<img")));
     EXPECT_THAT(page, Not(HasSubstr("<b>\"")));
@@ -90,7 +74,7 @@ TEST(AttemptsPage, RunsNothingOfALogAndRefersToNothing) {
 }
 
 TEST(AttemptsPage, OfALongRunHasTimesOfEightDigits) {
-    Attempts all = some();
+    Attempts all = some_attempts();
     all.attempts[0].ended = 500 * 3'600'000'000;
     finish(all);
     const std::string page = attempts_page(all, "run", RowOrder::attempts);
@@ -98,56 +82,5 @@ TEST(AttemptsPage, OfALongRunHasTimesOfEightDigits) {
     EXPECT_THAT(column(page, "waited"), ElementsAre(1, 5, 15, 0));
 }
 
-TEST(AttemptsPage, HasColorsForAnyNumberOfCategories) {
-    std::vector<std::string> colors;
-    for (std::size_t i = 0; i < 18; ++i) colors.push_back(category_color(i));
-    std::sort(colors.begin(), colors.end());
-    EXPECT_EQ(std::unique(colors.begin(), colors.end()), colors.end());
-    EXPECT_EQ(category_color(18), category_color(0));
-    EXPECT_EQ(category_color(1), "#e69f00");
-}
-
-std::vector<double> rights(const Bars& bars) {
-    std::vector<double> rights;
-    for (const Bars::Bar& bar : bars.bars) rights.push_back(bar.right);
-    return rights;
-}
-
-TEST(AttemptsFigure, HasTheThreeOrders) {
-    const Attempts all = some();
-    const Figure attempts = attempts_figure(all, RowOrder::attempts, all.begin, {}, {});
-    ASSERT_EQ(attempts.bars.size(), 2U);
-    EXPECT_THAT(rights(attempts.bars[0]), ElementsAre(7.5, 3.6, 5.5));
-    EXPECT_THAT(rights(attempts.bars[1]), ElementsAre(4.5));
-    EXPECT_EQ(attempts.bars[1].bars[0].low, 2.1) << "the third row";
-    const Figure slots = attempts_figure(all, RowOrder::slots, all.begin, {}, {});
-    EXPECT_THAT(slots.row_names, ElementsAre("<b>", "a:1", ""));
-    EXPECT_EQ(slots.bars.size(), 3U) << "connected, and two categories";
-    const Figure workers = attempts_figure(all, RowOrder::workers, all.begin, {}, {});
-    EXPECT_THAT(workers.row_names, ElementsAre("<b>", "a:1"));
-    EXPECT_THAT(rights(workers.bars[1]), ElementsAre(7.5, 5.5)) << "what overlaps is one";
-    const Figure part =
-        attempts_figure(all, RowOrder::workers, all.begin, TimeUnit::seconds, PlotRange{6, 8});
-    EXPECT_THAT(rights(part.bars[1]), ElementsAre(7.5));
-}
-
-TEST(AttemptsFigure, OfManyRowsHasAsManyAsThePictureHasLines) {
-    Attempts all;
-    all.categories = {"a", "b"};
-    all.outcomes = {std::string(succeeded)};
-    all.workers = {{"a:1", 0, 0, 0}};
-    for (std::int64_t i = 0; i < 100'000; ++i)
-        all.attempts.push_back({static_cast<std::uint64_t>(i), 1, static_cast<std::uint32_t>(i % 2), 0, 0, 0,
-                                i, i, i, i + 1000, i + 1000});
-    finish(all);
-    for (const RowOrder order : {RowOrder::attempts, RowOrder::slots, RowOrder::workers}) {
-        const Figure figure = attempts_figure(all, order, all.begin, {}, {});
-        std::size_t count = 0;
-        for (const Bars& bars : figure.bars) count += bars.bars.size();
-        EXPECT_LE(count, 500'000U);
-        EXPECT_GE(count, order == RowOrder::workers ? 1U : 1000U);
-    }
-}
-
 }  // namespace
-}  // namespace wq::views
+}  // namespace wq::views::web

@@ -5,29 +5,9 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = id => document.getElementById(id);
 
-  // A column of numbers: base64 of their differences, zigzag, 7 bits a byte. Empty: zeros.
-  function column(text, count) {
-    const values = new Float64Array(count);
-    const bytes = atob(text);
-    let value = 0;
-    for (let i = 0, at = 0; i < count && at < bytes.length; ++i) {
-      let number = 0;
-      let scale = 1;
-      let byte;
-      do {
-        byte = bytes.charCodeAt(at++);
-        number += (byte & 127) * scale;
-        scale *= 128;
-      } while (byte > 127);
-      value += number % 2 ? -(number + 1) / 2 : number / 2;
-      values[i] = value;
-    }
-    return values;
-  }
-  const columns = (table, count) => Object.fromEntries(Object.entries(table).map(([name, text]) => [name, column(text, count)]));
   const count = data.attempts.count;
-  const workers = columns(data.workers.columns, data.workers.names.length);
-  const attempts = columns(data.attempts.columns, count);
+  const workers = columnsOf(data.workers.columns, data.workers.names.length);
+  const attempts = columnsOf(data.attempts.columns, count);
   attempts.started = attempts.input.map((tick, i) => tick + attempts.sending[i]);
   attempts.output = attempts.started.map((tick, i) => tick + attempts.ran[i]);
   attempts.ended = attempts.output.map((tick, i) => tick + attempts.receiving[i]);
@@ -107,20 +87,13 @@
     return rows;
   }
 
-  // Texts come from a log that anyone may have written: they only ever become text.
-  function element(name, text, parent) {
-    const made = document.createElement(name);
-    made.textContent = text;
-    parent.append(made);
-    return made;
-  }
   const info = byId("info");
   const hint = info.textContent;
   const timeline = new Timeline(byId("timeline"), data.tick / 1e6, bar => {
     info.textContent = bar < 0 ? hint : "";
     for (const [name, value] of described(bar)) {
-      const pair = element("span", "", info);
-      element("b", name, pair);
+      const pair = addElement(info, "span");
+      addElement(pair, "b", name);
       pair.append(` ${value}`);
     }
   });

@@ -1,0 +1,430 @@
+"use strict";
+
+// The page of a run: panels behind tabs, made from the data of page_data.h when they are first shown. What is chosen is in the
+// address (#tab=tasks&tasks=...), so that it can be sent.
+{
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const report = data.report;
+  const byId = id => document.getElementById(id);
+  const number = (value, digits = 0) => value.toLocaleString("en", {maximumFractionDigits: digits});
+  const known = (value, text) => value === null || value === undefined || value < 0 ? "not recorded" : text(value);
+  const seconds = tick => tick * data.tick_us / 1e6;
+  const end = Math.max(seconds(data.end), 1e-6);
+  const duration = value => timeText(value, value < 0.001 ? 0.0001 : value < 100 ? 0.01 : 1);
+  const size = mb => mb >= 1024 ? `${number(mb / 1024, 1)} GiB` : `${number(mb, 0)} MiB`;
+  const bytes = value => {
+    const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let at = 0;
+    for (; value >= 1024 && at + 1 < units.length; ++at) value /= 1024;
+    return `${number(value, at === 0 ? 0 : 1)} ${units[at]}`;
+  };
+  const coreTime = value => report.account.offered_core_seconds >= 3600 ? `${number(value / 3600, 2)} core-hours` : `${number(value, 1)} core-seconds`;
+  const date = us => us ? new Date(us / 1000).toLocaleString("en", {dateStyle: "medium", timeStyle: "medium"}) : "not recorded";
+
+  const count = data.attempts.count;
+  const attempts = columnsOf(data.attempts.columns, count);
+  const workerNames = data.workers.names;
+  const workers = columnsOf(data.workers.columns, workerNames.length);
+  const isGood = data.endings.map(name => name === "succeeded" || name === "running");
+  const hosts = [...new Set(data.workers.hosts)];
+  const hostOf = data.workers.hosts.map(name => hosts.indexOf(name));
+  const isSample = count < data.attempts.of;
+  const sampleNote = isSample
+    ? `${number(count)} of ${number(data.attempts.of)} attempts are on this page: failed ones, the longest ones, and every n-th of the others. Figures and tables of categories, hosts and failures are of all.`
+    : "";
+
+  // ---- the parts of a page ----
+
+  function tile(parent, name, value, more = "") {
+    const box = addElement(parent, "div", "", {className: "tile"});
+    addElement(box, "b", value);
+    addElement(box, "span", name);
+    if (more !== "") addElement(box, "small", more);
+  }
+  function list(parent, title, texts) {
+    if (texts.length === 0) return;
+    addElement(parent, "h2", title);
+    const all = addElement(parent, "ul");
+    for (const text of texts) addElement(all, "li", text);
+  }
+  const note = (parent, text) => { if (text !== "") addElement(parent, "p", text, {className: "faint"}); };
+
+  // ---- the account ----
+
+  const groupOf = {
+    useful: "#009E73", waited_for_files: "#56B4E9", idle_in_tasks: "#E69F00", lost: "#D55E00", files_in: "#0072B2", files_out: "#0072B2",
+    start_and_report: "#CC79A7",
+  };
+  const colorOfLine = line => groupOf[line.name] || "#7F7F7F";
+  function accountBar(parent) {
+    const bar = addElement(parent, "div", "", {className: "account"});
+    for (const line of report.account.lines) {
+      if (line.core_seconds <= 0) continue;
+      const text = `${line.title}: ${number(line.percent, 1)} %`;
+      const part = addElement(bar, "span", line.percent >= 9 ? text : "", {title: `${text}, ${coreTime(line.core_seconds)}: ${line.meaning}`});
+      part.style.width = `${line.percent}%`;
+      part.style.background = colorOfLine(line);
+    }
+  }
+  function accountPanel(parent) {
+    addElement(parent, "p", `${coreTime(report.account.offered_core_seconds)} were offered by the workers of this run. Each core of each moment is in one line; the lines sum to the offer.`);
+    accountBar(parent);
+    const lines = report.account.lines.filter(line => line.core_seconds > 0);
+    const table = addElement(addElement(parent, "div", "", {className: "scroll"}), "table");
+    const head = addElement(addElement(table, "thead"), "tr");
+    for (const name of ["", "of the offer", "core time", "what it is"]) addElement(head, "th", name, {scope: "col"});
+    const body = addElement(table, "tbody");
+    for (const line of lines) {
+      const row = addElement(body, "tr");
+      const name = addElement(row, "td");
+      addElement(name, "span", "", {className: "box"}).style.background = colorOfLine(line);
+      name.append(` ${line.title}`);
+      addElement(row, "td", `${number(line.percent, 2)} %`, {className: "number"});
+      addElement(row, "td", coreTime(line.core_seconds), {className: "number"});
+      addElement(row, "td", line.meaning);
+    }
+    const beside = [];
+    for (const [ending, value] of Object.entries(report.account.lost_core_seconds_by_ending))
+      beside.push(`lost, ${ending.replaceAll("_", " ")}: ${coreTime(value)}`);
+    if (report.account.not_offered_core_seconds > 0) beside.push(`allocated to batch jobs, not offered by their workers: ${coreTime(report.account.not_offered_core_seconds)}`);
+    if (report.account.above_allocation_core_seconds > 0) beside.push(`processor time above what tasks had: ${coreTime(report.account.above_allocation_core_seconds)}`);
+    list(parent, "Beside the sum", beside);
+    list(parent, "What to change", report.advice);
+  }
+
+  // ---- overview ----
+
+  function curves(names) {
+    const series = columnsOf(data.series.columns, data.series.count);
+    const x = series.time.map(seconds);
+    return names.map(([name, label, scale = 1]) => ({name: label, x, y: series[name].map(value => value * scale)}));
+  }
+  function overviewPanel(parent) {
+    const tiles = addElement(parent, "div", "", {className: "tiles"});
+    const tasks = report.tasks;
+    tile(tiles, "tasks succeeded", number(tasks.succeeded));
+    tile(tiles, "tasks failed", number(tasks.failed), tasks.never_ran > 0 ? `${number(tasks.never_ran)} of them never ran` : "");
+    tile(tiles, "tasks left", known(tasks.left, number));
+    tile(tiles, "attempts failed", number(report.attempts.failed), `of ${number(report.attempts.ended)}`);
+    tile(tiles, report.live ? "until now" : "run time", duration(report.makespan_us / 1e6), report.sessions.length > 1 ? `${report.sessions.length} sessions` : "");
+    tile(tiles, "tasks a second", number(report.tasks_per_second, 2));
+    tile(tiles, "workers", number(report.workers), `${number(report.most_cores, 1)} cores at most`);
+    addElement(parent, "h2", "Where the core time went");
+    accountBar(parent);
+    list(parent, "What to change", report.advice);
+    addCurves(parent, "Tasks over time", "tasks", curves([["waiting", "waiting"], ["running", "running"], ["done", "ended"], ["failed", "failed"]]), end);
+    addCurves(parent, "Cores over time", "cores", curves([["total_cores", "of workers"], ["committed_cores", "given to tasks"]]), end);
+    const about = addElement(parent, "p", "", {className: "faint"});
+    about.textContent = `Begin: ${date(report.begin_us)}. End: ${report.live ? "still running when it was read" : date(report.end_us)}. Manager on ${report.manager_host || "a host that is not recorded"}. Read from ${report.path}.`;
+    list(parent, "What this run did not record", report.lacks);
+  }
+
+  // ---- the timeline ----
+
+  let timeline;
+  let orderName = "lanes";
+  let colorName = "category";
+  const paints = {
+    category: {names: data.categories.map(one => one.name), colors: data.categories.map(one => rgbOf(one.color)), of: i => attempts.category[i]},
+    ending: {names: data.endings, colors: data.endings.map((name, at) => rgbOf(isGood[at] ? chartColors[name === "running" ? 5 : 2] : ["#D55E00", "#E69F00", "#CC79A7", "#7F7F7F"][at % 4])), of: i => attempts.ending[i]},
+    host: {names: hosts, colors: hosts.map((_, at) => rgbOf(chartColors[at % chartColors.length])), of: i => hostOf[attempts.worker[i]]},
+  };
+  const right = i => attempts.begin[i] + attempts.lasted[i];
+  const mixed = (color, other, part) => color.map((value, i) => value + part * (other[i] - value));
+  const underColor = () => rgbOf(getComputedStyle(document.body).getPropertyValue("--idle").trim());
+  function layoutOf(rows, rowOf, more) {
+    const paint = paints[colorName];
+    const light = paint.colors.map(color => mixed(color, [255, 255, 255], 0.55));
+    const dark = paint.colors.map(color => mixed(color, [0, 0, 0], 0.45));
+    const first = new Int32Array(rows + 1);
+    for (let i = 0; i < count; ++i) ++first[rowOf(i) + 1];
+    for (let row = 0; row < rows; ++row) first[row + 1] += first[row];
+    const next = first.slice();
+    const bars = new Int32Array(count);
+    for (let i = 0; i < count; ++i) bars[next[rowOf(i)]++] = i;
+    return {rows, first, bars, left: i => attempts.begin[i], right, end: data.end, underColor,
+      paint: (i, span) => {
+        const color = paint.of(i);
+        const started = attempts.begin[i] + attempts.before[i];
+        const ended = right(i) - attempts.after[i];
+        if (attempts.before[i] > 0) span(attempts.begin[i], started, light[color]);
+        span(started, ended, paint.colors[color]);
+        if (attempts.after[i] > 0) span(ended, right(i), dark[color]);
+      },
+      ...more};
+  }
+  const orders = {
+    lanes: () => {
+      const base = [];
+      const workerOf = [];
+      const labels = [];
+      workerNames.forEach((text, worker) => {
+        const rows = Math.max(workers.lanes[worker] || 0, 1);
+        labels.push({row: workerOf.length, rows, text});
+        base.push(workerOf.length);
+        for (let lane = 0; lane < rows; ++lane) workerOf.push(worker);
+      });
+      const under = row => [workers.joined[workerOf[row]], workers.left[workerOf[row]]];
+      return layoutOf(workerOf.length, i => base[attempts.worker[i]] + attempts.lane[i], {labels, under});
+    },
+    tasks: () => {
+      const byBegin = Array.from({length: count}, (_, i) => i).sort((a, b) => attempts.begin[a] - attempts.begin[b]);
+      const row = new Int32Array(count);
+      byBegin.forEach((i, at) => { row[i] = at; });
+      return layoutOf(Math.max(count, 1), i => row[i], {});
+    },
+    busy: () => {
+      if (!data.busy) {
+        const labels = workerNames.map((text, row) => ({row, rows: 1, text}));
+        return layoutOf(workerNames.length, i => attempts.worker[i], {labels, under: row => [workers.joined[row], workers.left[row]]});
+      }
+      const {bins} = data.busy;
+      const rows = workerNames.length;
+      const share = columnOf(data.busy.share, rows * bins);
+      const bars = [];
+      const first = new Int32Array(rows + 1);
+      for (let row = 0; row < rows; ++row) {
+        for (let bin = 0; bin < bins; ++bin) if (share[row * bins + bin] > 0) bars.push(row * bins + bin);
+        first[row + 1] = bars.length;
+      }
+      const width = data.end / bins;
+      const left = bar => bar % bins * width;
+      const idle = underColor();
+      return {rows, first, bars, left, right: bar => left(bar) + width, end: data.end, underColor,
+        labels: workerNames.map((text, row) => ({row, rows: 1, text})), under: row => [workers.joined[row], workers.left[row]],
+        paint: (bar, span) => span(left(bar), left(bar) + width, mixed(idle, rgbOf("#0072B2"), share[bar] / 1000)), isBusy: true};
+    },
+  };
+  function describe(i) {
+    const calls = attempts.calls[i] + 1;
+    const rows = [
+      [calls > 1 ? "calls" : "task", calls > 1 ? `${number(calls)}, from ${attempts.task[i]}` : String(attempts.task[i])],
+      ["attempt", String(attempts.attempt[i])], ["category", paints.category.names[attempts.category[i]]], ["ending", data.endings[attempts.ending[i]]],
+      ["worker", workerNames[attempts.worker[i]]], ["waited", duration(seconds(attempts.waited[i]))], ["began", duration(seconds(attempts.begin[i]))],
+      ["ran", duration(seconds(attempts.lasted[i] - attempts.before[i] - attempts.after[i]))],
+      ["processor time", duration(seconds(attempts.cpu[i]))], ["cores", number(attempts.cores[i] / 1000, 2)],
+      ["memory", `${known(attempts.memory_peak[i], size)} of ${known(attempts.memory[i], size)}`],
+    ];
+    if (attempts.line[i] > 0) rows.splice(1, 0, ["line", String(attempts.line[i])]);
+    if (attempts.before[i] > 0) rows.push(["until it started", duration(seconds(attempts.before[i]))]);
+    if (attempts.after[i] > 0) rows.push(["after its end", duration(seconds(attempts.after[i]))]);
+    return rows;
+  }
+  function timelinePanel(parent) {
+    note(parent, sampleNote);
+    const bar = addElement(parent, "div", "", {className: "bar"});
+    const select = (name, options, value, change) => {
+      const made = addElement(addElement(bar, "label", name + " "), "select");
+      for (const [key, text] of options) addElement(made, "option", text, {value: key, selected: key === value});
+      made.addEventListener("change", () => change(made.value));
+    };
+    select("Rows", [["lanes", "lanes of workers"], ["busy", "workers"], ["tasks", "attempts"]], orderName, value => { orderName = value; show(); });
+    select("Colours", [["category", "category"], ["ending", "ending"], ["host", "host"]], colorName, value => { colorName = value; refresh(); });
+    const button = (text, label, act) => {
+      const made = addElement(bar, "button", text);
+      made.setAttribute("aria-label", label);
+      made.addEventListener("click", act);
+    };
+    button("+", "zoom in", () => timeline.zoom(1.5));
+    button("\u2212", "zoom out", () => timeline.zoom(1 / 1.5));
+    button("Show all", "show all", () => timeline.reset());
+    const canvas = addElement(parent, "canvas", "", {className: "timeline", tabIndex: 0});
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", "bars of attempts over time");
+    const info = addElement(parent, "p", "", {className: "info"});
+    info.setAttribute("aria-live", "polite");
+    const hint = "Point at a bar to read about it. Wheel, pinch or + and \u2212 zoom, dragging or arrow keys move, 0 shows all, n and p read the next and the previous bar. The light part of a bar is the time until its process started, the dark part the time after its end.";
+    info.textContent = hint;
+    const legend = addElement(parent, "div", "", {className: "legend"});
+    timeline = new Timeline(canvas, data.tick_us / 1e6, chosen => {
+      info.textContent = chosen < 0 ? hint : "";
+      if (chosen < 0) return;
+      if (timeline.layout.isBusy) {
+        const {bins} = data.busy;
+        info.textContent = `${workerNames[Math.floor(chosen / bins)]}: busy ${number(columnOf(data.busy.share, workerNames.length * bins)[chosen] / 10, 1)} % of this part of the time`;
+        return;
+      }
+      for (const [name, value] of describe(chosen)) addElement(addElement(info, "span", ` ${value}`), "b", name).parentNode.prepend(info.lastChild.lastChild);
+    });
+    const show = () => {
+      legend.textContent = "";
+      const paint = paints[colorName];
+      paint.names.slice(0, 60).forEach((name, at) => {
+        const part = addElement(legend, "span");
+        addElement(part, "span", "", {className: "box"}).style.background = `rgb(${paint.colors[at].map(Math.round).join(",")})`;
+        part.append(` ${name}`);
+      });
+      timeline.show(orders[orderName]());
+    };
+    const refresh = () => {
+      const view = {time: timeline.time, top: timeline.top, rowHeight: timeline.rowHeight};
+      show();
+      Object.assign(timeline, view);
+      timeline.fit();
+    };
+    show();
+  }
+
+  // ---- tables ----
+
+  const tables = {};
+  function put(name, parent, columns, rows, options = {}) {
+    tables[name] = new Table(parent, columns, rows, {...options, onChange: () => writeAddress()});
+    if (selections[name]) tables[name].selection = selections[name];
+  }
+  function tasksPanel(parent) {
+    note(parent, sampleNote);
+    const details = addElement(parent, "p", "", {className: "info"});
+    put("tasks", parent, [
+      {name: "task", of: i => attempts.task[i]}, {name: "line", of: i => attempts.line[i], text: i => attempts.line[i] || ""},
+      {name: "attempt", of: i => attempts.attempt[i]},
+      {name: "category", of: i => paints.category.names[attempts.category[i]]}, {name: "ending", of: i => data.endings[attempts.ending[i]]},
+      {name: "host", of: i => hosts[hostOf[attempts.worker[i]]]},
+      {name: "waited", unit: "s", of: i => seconds(attempts.waited[i])}, {name: "began", unit: "s", of: i => seconds(attempts.begin[i])},
+      {name: "lasted", unit: "s", of: i => seconds(attempts.lasted[i])}, {name: "processor", unit: "s", of: i => seconds(attempts.cpu[i])},
+      {name: "cores", of: i => attempts.cores[i] / 1000},
+      {name: "memory used", unit: "MiB", of: i => attempts.memory_peak[i], text: i => known(attempts.memory_peak[i], value => value)},
+    ], count, {
+      filters: [{name: "Ending", values: data.endings, of: i => attempts.ending[i]}, {name: "Category", values: paints.category.names, of: i => attempts.category[i]},
+        {name: "Host", values: hosts, of: i => hostOf[attempts.worker[i]]}],
+      onRow: i => { details.textContent = describe(i).map(pair => pair.join(": ")).join(" \u00b7 "); details.scrollIntoView({block: "nearest"}); },
+    });
+  }
+  function workersPanel(parent) {
+    addElement(parent, "h2", "Hosts");
+    const hostRows = report.hosts;
+    put("hosts", parent, [
+      {name: "host", of: i => hostRows[i].name}, {name: "workers", of: i => hostRows[i].workers}, {name: "attempts", of: i => hostRows[i].attempts},
+      {name: "failed", of: i => hostRows[i].failed}, {name: "given to tasks", unit: "%", of: i => hostRows[i].allocated_percent || 0},
+      {name: "used", unit: "%", of: i => hostRows[i].used_percent || 0}, {name: "mean run time", unit: "s", of: i => hostRows[i].mean_wall_seconds || 0},
+      {name: "of other hosts' time", of: i => hostRows[i].wall_of_other_hosts || 0, text: i => hostRows[i].wall_of_other_hosts ? number(hostRows[i].wall_of_other_hosts, 2) : "no other host ran these"},
+    ], hostRows.length);
+    addElement(parent, "h2", "Workers");
+    put("workers", parent, [
+      {name: "worker", of: i => workerNames[i]}, {name: "host", of: i => data.workers.hosts[i]}, {name: "cores", of: i => workers.cores[i] / 1000},
+      {name: "memory", unit: "MiB", of: i => workers.memory[i]}, {name: "joined", unit: "s", of: i => seconds(workers.joined[i])},
+      {name: "left", unit: "s", of: i => seconds(workers.left[i]), text: i => workers.is_there[i] ? "still there" : number(seconds(workers.left[i]), 3)},
+      {name: "why it left", of: i => data.workers.why_left[i]},
+    ], workerNames.length);
+  }
+  function failuresPanel(parent) {
+    if (report.failures.length === 0) addElement(parent, "p", "No attempt failed.");
+    for (const group of report.failures) {
+      addElement(parent, "h2", `${group.text}: ${number(group.attempts)} ${group.attempts === 1 ? "attempt" : "attempts"}`);
+      for (const one of group.examples) {
+        addElement(parent, "p", `task ${one.task}${one.line ? ` (line ${one.line})` : ""}, attempt ${one.attempt}, ${one.category} on ${one.host || "a host that is not known"}${one.final ? "" : "; another attempt followed"}`);
+        if (one.stderr_end) addElement(parent, "pre", one.stderr_end);
+      }
+    }
+  }
+  function waitingPanel(parent) {
+    const {asks, reasons} = data.waiting;
+    const rows = columnsOf(data.waiting.columns, data.waiting.count);
+    if (data.waiting.count === 0) return addElement(parent, "p", "This run did not record what waited and why.");
+    const sums = reasons.map(() => ({x: [], y: [], now: 0}));
+    const last = new Map();
+    for (let i = 0; i < data.waiting.count; ++i) {
+      const key = `${rows.ask[i]} ${rows.reason[i]}`;
+      const sum = sums[rows.reason[i]];
+      sum.now += rows.tasks[i] - (last.get(key) || 0);
+      last.set(key, rows.tasks[i]);
+      sum.x.push(seconds(rows.time[i]));
+      sum.y.push(sum.now);
+    }
+    for (const sum of sums) { sum.x.push(end); sum.y.push(sum.now); }
+    addCurves(parent, "Tasks that wait, by reason", "tasks", reasons.map((reason, at) => ({name: reason.name.replaceAll("_", " "), ...sums[at]})), end);
+    const left = [...last].filter(([, tasks]) => tasks > 0).map(([key, tasks]) => ({ask: Number(key.split(" ")[0]), reason: Number(key.split(" ")[1]), tasks}));
+    addElement(parent, "h2", report.live ? "Now" : "At the end");
+    if (left.length === 0) return addElement(parent, "p", "Nothing waited.");
+    put("waiting", parent, [
+      {name: "tasks", of: i => left[i].tasks}, {name: "reason", of: i => reasons[left[i].reason].name.replaceAll("_", " ")},
+      {name: "meaning", of: i => reasons[left[i].reason].meaning},
+      {name: "asks for", of: i => left[i].ask, text: i => left[i].ask < asks.length ? [asks[left[i].ask].cores >= 0 ? `${asks[left[i].ask].cores} cores` : "", asks[left[i].ask].memory_mib >= 0 ? size(asks[left[i].ask].memory_mib) : "", asks[left[i].ask].features].filter(text => text !== "").join(", ") || "nothing special" : "any"},
+    ], left.length);
+    return undefined;
+  }
+  function resourcesPanel(parent) {
+    note(parent, sampleNote);
+    const rows = report.categories;
+    const of = (spread, name) => spread ? spread[name] : -1;
+    const column = (name, unit, get) => ({name, unit, of: get, text: i => known(get(i), value => value)});
+    put("resources", parent, [
+      {name: "category", of: i => rows[i].name}, {name: "attempts", of: i => rows[i].attempts}, {name: "failed", of: i => rows[i].failed},
+      column("run time, median", "s", i => of(rows[i].wall_seconds, "median")), column("95 %", "s", i => of(rows[i].wall_seconds, "percentile_95")),
+      column("longest", "s", i => of(rows[i].wall_seconds, "max")),
+      column("cores given", "", i => of(rows[i].cores.asked, "median")), column("cores busy", "", i => of(rows[i].cores.used, "median")),
+      column("memory given", "MiB", i => of(rows[i].memory_mib.asked, "median")), column("memory used, median", "MiB", i => of(rows[i].memory_mib.used, "median")),
+      column("most", "MiB", i => of(rows[i].memory_mib.used, "max")),
+    ], rows.length);
+    const ran = i => seconds(attempts.lasted[i] - attempts.before[i] - attempts.after[i]);
+    const all = Array.from({length: count}, (_, i) => i);
+    addHistogram(parent, "Run times of attempts", "", all.map(ran), duration);
+    const some = all.filter(i => attempts.memory_peak[i] >= 0);
+    const sets = paints.category.names.map((name, category) => ({name, color: data.categories[category].color,
+      points: some.filter(i => attempts.category[i] === category).slice(0, 3000).map(i => ({x: ran(i), y: attempts.memory_peak[i]}))}));
+    addPoints(parent, "Memory used by run time", "seconds", "MiB", sets);
+  }
+  function filesPanel(parent) {
+    const {rows} = data.files;
+    addCurves(parent, "Bytes between manager and workers", "MiB", curves([["bytes_sent", "sent", 1 / 1048576], ["bytes_received", "received", 1 / 1048576]]), end);
+    if (rows.length === 0) return addElement(parent, "p", "No file was transferred.");
+    if (rows.length < data.files.count) note(parent, `The ${number(rows.length)} with most bytes of ${number(data.files.count)}.`);
+    put("files", parent, [
+      {name: "file", of: i => rows[i].name}, {name: "direction", of: i => rows[i].direction}, {name: "transfers", of: i => rows[i].transfers},
+      {name: "size", of: i => rows[i].bytes, text: i => bytes(rows[i].bytes)}, {name: "time", unit: "s", of: i => rows[i].seconds},
+    ], rows.length);
+    return undefined;
+  }
+
+  // ---- tabs and the address ----
+
+  const panels = {
+    overview: ["Overview", overviewPanel], timeline: ["Timeline", timelinePanel], workers: ["Workers", workersPanel], tasks: ["Tasks", tasksPanel],
+    failures: ["Failures", failuresPanel], waiting: ["Waiting", waitingPanel], resources: ["Resources", resourcesPanel], files: ["Files", filesPanel],
+    account: ["Account", accountPanel],
+  };
+  const selections = Object.fromEntries(location.hash.slice(1).split("&").map(part => part.split("=", 2)).filter(pair => pair.length === 2));
+  const made = {};
+  let shown = "";
+  function writeAddress() {
+    const parts = [`tab=${shown}`, ...Object.entries(tables).map(([name, table]) => `${name}=${table.selection}`)];
+    history.replaceState(null, "", `#${parts.join("&")}`);
+  }
+  function choose(name) {
+    shown = name;
+    for (const tab of document.querySelectorAll("[role=tab]")) {
+      tab.setAttribute("aria-selected", String(tab.dataset.panel === name));
+      tab.tabIndex = tab.dataset.panel === name ? 0 : -1;
+    }
+    for (const panel of document.querySelectorAll("[role=tabpanel]")) panel.hidden = panel.id !== name;
+    if (!made[name]) {
+      made[name] = true;
+      panels[name][1](byId(name));
+    }
+    writeAddress();
+  }
+  const tabs = byId("tabs");
+  const main = byId("panels");
+  for (const [name, [title]] of Object.entries(panels)) {
+    const tab = addElement(tabs, "button", title, {id: `tab-${name}`});
+    tab.setAttribute("role", "tab");
+    tab.setAttribute("aria-controls", name);
+    tab.dataset.panel = name;
+    tab.addEventListener("click", () => choose(name));
+    const panel = addElement(main, "section", "", {id: name, hidden: true});
+    panel.setAttribute("role", "tabpanel");
+    panel.setAttribute("aria-labelledby", tab.id);
+  }
+  tabs.addEventListener("keydown", event => {
+    const names = Object.keys(panels);
+    const by = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    if (!by) return;
+    choose(names[(names.indexOf(shown) + by + names.length) % names.length]);
+    byId(`tab-${shown}`).focus();
+  });
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    for (const chart of charts) paintChart(chart);
+    if (timeline) timeline.draw();
+  });
+  choose(panels[selections.tab] ? selections.tab : "overview");
+}
