@@ -10,6 +10,7 @@
 #include "records/journal/append_file.h"
 #include "views/plot_figures.h"
 #include "views/web/columns.h"
+#include "views/web/html_text.h"
 
 namespace wq::views::web {
 
@@ -20,18 +21,6 @@ std::string number(std::uint64_t value) {
     records::journal::put_number(digits, value);
     for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
     return digits;
-}
-
-// Any text of a log as text of HTML.
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
-            out.append("&#").append(std::to_string(static_cast<int>(c))).append(";");
-        else
-            out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-    }
-    return out;
 }
 
 // In a <script>, no text may end it.
@@ -137,7 +126,7 @@ std::string legend(const Attempts& all) {
     std::string out = "<div id=\"legend\">\n";
     for (std::size_t i = 0; i < all.categories.size(); ++i)
         out += "<label><input type=\"checkbox\" checked><span class=\"box\" style=\"background:" +
-               category_color(i) + "\"></span>" + escaped(all.categories[i]) + " <span class=\"faint\">" +
+               category_color(i) + "\"></span>" + html_text(all.categories[i]) + " <span class=\"faint\">" +
                number(counts[i]) + "</span></label>\n";
     return out + "</div>\n";
 }
@@ -151,8 +140,8 @@ std::string attempts_page(const Attempts& all, const std::string& title, RowOrde
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
         "'unsafe-inline'; "
         "style-src 'unsafe-inline'\">\n<title>Workers of ";
-    out += escaped(title) + "</title>\n<style>\n" + std::string(attempts_style) +
-           "</style>\n</head>\n<body>\n<h1>" + escaped(title) + "</h1>\n" + summary(all);
+    out += html_text(title) + "</title>\n<style>\n" + std::string(attempts_style) +
+           "</style>\n</head>\n<body>\n<h1>" + html_text(title) + "</h1>\n" + summary(all);
     out +=
         "<nav>\n<span><button data-order=\"g\">Attempts</button><button data-order=\"t\">Slots of "
         "workers</button>"
