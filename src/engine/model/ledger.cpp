@@ -363,11 +363,10 @@ void Ledger::enter(Interval tasks, TaskState state) {
 void Ledger::note_ready(Interval tasks, TaskState from, TaskState to) {
     if (is_final(to)) return unblocked_.erase(tasks);
     if (to != TaskState::ready) return;
-    if (from == TaskState::blocked)
-        return unblocked_.insert({tasks.first, std::min(tasks.end, first_new_)}, event_wall_);
+    if (from == TaskState::blocked) return unblocked_.insert(tasks);
     if (tasks.size() > 1) return;
     if (const auto record = attempted_.find(TaskId(tasks.first)); record != attempted_.end())
-        record->second.ready_us = event_wall_;
+        record->second.ready_us = unblocked_.now();
 }
 
 void Ledger::change(TaskId task, TaskEvent event) {
@@ -449,8 +448,7 @@ void Ledger::move_expiring(Interval tasks, Move move) {
 
 void Ledger::advance(WallMicros wall) {
     wall_ = std::max(wall_, wall);
-    event_wall_ = wall;
-    first_new_ = size_;
+    unblocked_.begin_event(wall, size_);
     while (!starting_.empty() && starting_.begin()->first <= wall_) {
         const auto started = starting_.extract(starting_.begin());
         started.mapped().for_each([&](Interval part) { early_.erase(part); });

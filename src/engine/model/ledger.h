@@ -278,9 +278,7 @@ class Ledger {
     std::vector<Counts> category_counts_;  // by CategoryId
     std::vector<Times> times_{Times{}};    // the first entry: no times
     WallMicros wall_ = 0;
-    WallMicros event_wall_ = 0;    // the same of the last event: the clock may go back
-    std::uint64_t first_new_ = 0;  // task that was added in this event, or the next one to be added
-    ReadyTimes unblocked_;         // after the event that added them, and without a record
+    ReadyTimes unblocked_;  // of tasks without a record, later than they were added
     IntervalSet early_;
     std::map<WallMicros, IntervalSet> starting_;  // the same, by start time
     std::map<WallMicros, IntervalSet> expiring_;  // blocked and ready ones, by end time

@@ -13,17 +13,18 @@ constexpr WallMicros same_time_us = 1'000'000;
 
 }  // namespace
 
-void ReadyTimes::insert(Interval tasks, WallMicros at) {
+void ReadyTimes::insert(Interval tasks) {
+    tasks.end = std::min(tasks.end, first_new_);
     if (tasks.first >= tasks.end) return;
     const auto after = times_.lower_bound(tasks.first);
     if (after != times_.begin()) {
         Part& before = std::prev(after)->second;
-        if (before.end == tasks.first && before.at <= at && at - before.at < same_time_us) {
+        if (before.end == tasks.first && before.at <= now_ && now_ - before.at < same_time_us) {
             before.end = tasks.end;
             return;
         }
     }
-    times_.emplace_hint(after, tasks.first, Part{tasks.end, at});
+    times_.emplace_hint(after, tasks.first, Part{tasks.end, now_});
 }
 
 void ReadyTimes::erase_known(Interval tasks) {

@@ -13,8 +13,13 @@ namespace wq::engine::model {
 
 class ReadyTimes {
   public:
-    // None of them may be there. An empty interval is nothing.
-    void insert(Interval tasks, WallMicros at);
+    // An event begins at this wall time, which may go back. Tasks that it adds have ids from `first_new` on.
+    void begin_event(WallMicros now, std::uint64_t first_new) { now_ = now, first_new_ = first_new; }
+    WallMicros now() const { return now_; }
+
+    // They are ready since now; none of them is there. Those added in this event are left out: their
+    // submission says it.
+    void insert(Interval tasks);
     void erase(Interval tasks) {
         if (!times_.empty()) erase_known(tasks);
     }
@@ -33,6 +38,8 @@ class ReadyTimes {
     void erase_known(Interval tasks);
     std::optional<WallMicros> find_known(std::uint64_t task) const;
 
+    WallMicros now_ = 0;
+    std::uint64_t first_new_ = 0;
     std::map<std::uint64_t, Part> times_;  // by the first id
 };
 

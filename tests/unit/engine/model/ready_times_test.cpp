@@ -10,11 +10,16 @@ namespace {
 
 constexpr WallMicros second = 1'000'000;
 
+void insert(ReadyTimes& times, Interval tasks, WallMicros at) {
+    times.begin_event(at, 1000);
+    times.insert(tasks);
+}
+
 TEST(ReadyTimesTest, KnowsTheTimesOfRanges) {
     ReadyTimes times;
     EXPECT_EQ(times.find(3), std::nullopt);
-    times.insert({10, 20}, 5 * second);
-    times.insert({30, 40}, 7 * second);
+    insert(times, {10, 20}, 5 * second);
+    insert(times, {30, 40}, 7 * second);
     EXPECT_EQ(times.find(9), std::nullopt);
     EXPECT_EQ(times.find(10), 5 * second);
     EXPECT_EQ(times.find(19), 5 * second);
@@ -34,10 +39,10 @@ TEST(ReadyTimesTest, KnowsTheTimesOfRanges) {
 
 TEST(ReadyTimesTest, NeighboursWithinASecondHaveTheEarlierTime) {
     ReadyTimes times;
-    times.insert({0, 1}, 5 * second);
-    times.insert({1, 2}, 6 * second - 1);
-    times.insert({2, 3}, 6 * second);
-    times.insert({3, 4}, 4 * second);  // the clock went back
+    insert(times, {0, 1}, 5 * second);
+    insert(times, {1, 2}, 6 * second - 1);
+    insert(times, {2, 3}, 6 * second);
+    insert(times, {3, 4}, 4 * second);  // the clock went back
     EXPECT_EQ(times.find(1), 5 * second);
     EXPECT_EQ(times.find(2), 6 * second);
     EXPECT_EQ(times.find(3), 4 * second);
@@ -45,11 +50,22 @@ TEST(ReadyTimesTest, NeighboursWithinASecondHaveTheEarlierTime) {
 
 TEST(ReadyTimesTest, NothingIsNotKept) {
     ReadyTimes times;
-    times.insert({5, 5}, second);
-    times.insert({7, 6}, second);
+    insert(times, {5, 5}, second);
+    insert(times, {7, 6}, second);
     EXPECT_EQ(times.find(5), std::nullopt);
     EXPECT_EQ(times.find(6), std::nullopt);
     EXPECT_EQ(times.audit(0), std::nullopt);
+}
+
+TEST(ReadyTimesTest, TasksThatTheEventAddsAreLeftOut) {
+    ReadyTimes times;
+    times.begin_event(5 * second, 7);
+    times.insert({5, 9});
+    times.insert({20, 30});
+    EXPECT_EQ(times.find(6), 5 * second);
+    EXPECT_EQ(times.find(7), std::nullopt);
+    EXPECT_EQ(times.find(25), std::nullopt);
+    EXPECT_EQ(times.audit(5 * second), std::nullopt);
 }
 
 TEST(ReadyTimesTest, RandomChangesAreAsThoseOfAMapOfTasks) {
@@ -64,7 +80,7 @@ TEST(ReadyTimesTest, RandomChangesAreAsThoseOfAMapOfTasks) {
             times.erase(part);
             for (std::uint64_t id = part.first; id < part.end; ++id) known.erase(id);
         } else if (known.lower_bound(part.first) == known.lower_bound(part.end)) {
-            times.insert(part, step * 2 * second);  // too late for a neighbour
+            insert(times, part, step * 2 * second);  // too late for a neighbour
             for (std::uint64_t id = part.first; id < part.end; ++id) known[id] = step * 2 * second;
         }
         ASSERT_EQ(times.audit(step * 2 * second), std::nullopt);
