@@ -191,8 +191,9 @@ class Sweep : private HeldSink {
           waiting_(run),
           free_(fits_, waiting_, run.workers.size()),
           workers_(run.workers.size()) {
+        const std::vector<Offer> offers = offers_of(run);
         for (std::size_t place = 0; place < workers_.size(); ++place)
-            workers_[place].offer = fits_.place_of(offer_of(run.workers[place]));
+            workers_[place].offer = fits_.place_of(offers[place]);
     }
 
     Account result() {

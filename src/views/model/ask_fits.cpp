@@ -1,6 +1,8 @@
 #include "views/model/ask_fits.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/units.h"
 #include "engine/model/allocation.h"
@@ -16,12 +18,23 @@ engine::model::Resources whole_of(const Offer& offer) {
 
 }  // namespace
 
-Offer offer_of(const RunWorker& worker) {
+std::vector<Offer> offers_of(const RunView& run) {
     const auto amount = [](std::int64_t value) {
         return std::clamp<std::int64_t>(value, 0, engine::model::most_size);
     };
-    return {cores_of(worker), amount(worker.gpus), amount(worker.memory_mb), amount(worker.disk_mb),
-            worker.coprocesses < 0 ? not_recorded : amount(worker.coprocesses)};
+    std::vector<Offer> offers;
+    offers.reserve(run.workers.size());
+    for (const RunWorker& worker : run.workers)
+        offers.push_back({cores_of(worker), amount(worker.gpus), amount(worker.memory_mb),
+                          amount(worker.disk_mb),
+                          worker.coprocesses < 0 ? not_recorded : amount(worker.coprocesses)});
+    std::set<std::pair<std::uint32_t, std::uint32_t>> able;  // worker and ask
+    for (const RunAttempt& attempt : run.attempts)
+        if (attempt.ask < run.asks.size() && attempt.worker < offers.size() && attempt.dispatched > 0 &&
+            !run.asks[attempt.ask].features.empty())
+            able.emplace(attempt.worker, attempt.ask);
+    for (const auto& [worker, ask] : able) offers[worker].able_asks.push_back(ask);
+    return offers;
 }
 
 std::uint32_t AskFits::place_of(const Offer& offer) {
@@ -47,7 +60,9 @@ AccountLine AskFits::line_of(std::uint32_t ask, const FreeShare& share) {
     if (asks_[ask].needs.remote() && offered.offer.coprocesses < 0) return AccountLine::unknown;
     const Fit& fit = fit_of(ask, offered);
     if (!fit.ever) return AccountLine::fits_nowhere;
-    if (!asks_[ask].features.empty()) return AccountLine::unknown;  // of workers, features are not recorded
+    const std::vector<std::uint32_t>& able = offered.offer.able_asks;
+    if (!asks_[ask].features.empty() && !std::binary_search(able.begin(), able.end(), ask))
+        return AccountLine::unknown;
     const engine::model::Resources whole = whole_of(offered.offer);
     const auto lacks = [](std::int64_t takes, std::int64_t all, std::int64_t taken) {
         return takes > 0 && takes > all - taken;

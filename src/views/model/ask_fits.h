@@ -15,9 +15,13 @@ namespace wq::views::model {
 // What a worker has; -1 coprocesses: not known.
 struct Offer {
     std::int64_t cores = 0, gpus = 0, memory_mb = 0, disk_mb = 0, coprocesses = 0;
+    // Asks with features of which it got a task at some time: it has what they ask for. What features a
+    // worker has is not recorded. Ascending.
+    std::vector<std::uint32_t> able_asks{};
     auto operator<=>(const Offer&) const = default;
 };
-Offer offer_of(const RunWorker& worker);
+// Of each worker, in their order.
+std::vector<Offer> offers_of(const RunView& run);
 
 // A worker that takes tasks and has free cores.
 struct FreeShare {

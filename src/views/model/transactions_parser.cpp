@@ -317,7 +317,8 @@ class Parser {
             if (task.attempts == 0 && result == "running") sink_.never_ran();
         }
         tasks_.clear();
-        for (const auto& [address, worker] : here_) sink_.worker_left(worker, when, result);
+        for (const auto& [address, worker] : here_)
+            sink_.worker_left(worker, when, result == "lost" ? result : std::string_view());
         here_.clear();
         by_id_.clear();
     }

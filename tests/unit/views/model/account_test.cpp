@@ -304,6 +304,17 @@ TEST(Account, KnowsCoprocessesWhereTheyAreRecorded) {
     EXPECT_EQ(lines_of(checked(run)), (Lines{{"fits_nowhere", 2'000'000}}));
 }
 
+// What features a worker has is not recorded; but it has those of the tasks that it got.
+TEST(Account, KnowsFeaturesByTheTasksThatRan) {
+    RunView run = small_run();
+    run.workers.push_back(worker_with(1, 100, 1100));
+    run.asks[0].features = "big";
+    run.attempts = {success(1, 100, 300, 1100)};
+    run.waiting = {{100, 9, 0, WaitReason::busy}};
+    EXPECT_EQ(lines_of(checked(run)),
+              (Lines{{"useful", 800'000}, {"dispatch", 1'200'000}, {"unknown", 1'000'000}}));
+}
+
 TEST(Account, OfAnOldFileLeavesFreeCoresUnknown) {
     RunView run = small_run();
     run.asks.clear();

@@ -299,7 +299,12 @@ class SimpleAccount {
                               std::max<std::int64_t>(worker.coprocesses, 0)};
         const Resources give = engine::model::allocate(needs, whole);
         if (!give.fits_in(whole) || !engine::model::ever_fits(needs, whole)) return AccountLine::fits_nowhere;
-        if (!run_.asks[ask].features.empty()) return AccountLine::unknown;
+        const bool is_able =
+            std::any_of(run_.attempts.begin(), run_.attempts.end(), [&](const RunAttempt& one) {
+                return one.ask == ask && one.dispatched != 0 && one.worker < run_.workers.size() &&
+                       &run_.workers[one.worker] == &worker;
+            });
+        if (!run_.asks[ask].features.empty() && !is_able) return AccountLine::unknown;
         Resources free = whole;
         free -= taken;
         free.cores = Count::of_thousandths(left);
