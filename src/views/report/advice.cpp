@@ -16,6 +16,7 @@ using engine::model::Ending;
 using model::AccountLine;
 
 constexpr double least_share = 0.05;  // of the core time; less is not worth a sentence
+constexpr double least_offered = 60;  // core-seconds; of a shorter run, nothing is worth one
 
 struct Advice {
     double core_seconds = 0;  // what it is about
@@ -79,6 +80,7 @@ class Advisor {
         : run_(reported.run), figures_(reported.figures), account_(reported.account) {}
 
     std::vector<std::string> sentences() {
+        if (account_.offered > 0 && offered() < least_offered) return {};
         for (const LineAdvice& each : line_advice)
             add(seconds_of(each.line), share_of(seconds_of(each.line)) + each.remedy + ".");
         for (const CategoryFigures& category : figures_.categories) {

@@ -24,7 +24,6 @@ constexpr std::size_t most_hosts = 3;
 constexpr std::size_t most_failures = 3;
 constexpr std::size_t most_slow_rows = 3;
 constexpr std::size_t most_advice_lines = 6;
-constexpr std::size_t most_missing_lines = 2;
 constexpr std::size_t longest_name = 20;
 
 // "Hosts", or "Hosts (3 of 20)".
@@ -285,14 +284,18 @@ std::string when_of(const ReportedRun& reported) {
 }
 
 Lines missing_lines(const std::string& title, const std::vector<std::string>& lacks) {
-    if (lacks.empty()) return {};
-    std::vector<std::string> texts;
-    for (const std::string& lack : lacks) texts.push_back(line_for_message(lack));
-    Lines lines = wrapped(title + join(texts, "; "), most_columns, 2);
-    if (lines.size() > most_missing_lines) {
-        lines.resize(most_missing_lines);
-        lines.back() += " ...";
+    constexpr std::size_t most = 2;
+    Lines lines;
+    std::string text = title;
+    for (std::size_t n = 0; n < lacks.size(); ++n) {
+        text += (n > 0 ? "; " : "") + line_for_message(lacks[n]);
+        const std::size_t rest = lacks.size() - n - 1;
+        const std::string end = rest > 0 ? " (and " + format_count(rest) + " more: --json)" : "";
+        Lines longer = wrapped(text + end, most_columns, 2);
+        if (longer.size() > most && n > 0) break;
+        lines = std::move(longer);
     }
+    if (lines.size() > most) lines.resize(most);
     return lines;
 }
 

@@ -198,6 +198,22 @@ TEST(Advice, NothingToSaveIsNoAdvice) {
     EXPECT_THAT(advice_of(test::reported(run, account)), IsEmpty());
 }
 
+TEST(Advice, RunOfLessThanACoreMinuteGetsNone) {
+    model::Account account;
+    account.offered = account.at(AccountLine::tail) = 59'000'000'000;
+    EXPECT_THAT(advice_of(test::reported({}, account)), IsEmpty());
+    account.offered = account.at(AccountLine::tail) = 60'000'000'000;
+    EXPECT_THAT(advice_of(test::reported({}, account)), SizeIs(1));
+}
+
+TEST(Missing, TellsHowManyHaveNoRoom) {
+    EXPECT_THAT(missing_lines("Missing: ", {}), IsEmpty());
+    EXPECT_THAT(missing_lines("Missing: ", {"a", "b"}), ElementsAre("Missing: a; b"));
+    const std::string long_one(70, 'x');
+    EXPECT_THAT(missing_lines("Missing: ", {long_one, long_one, long_one}),
+                ElementsAre("Missing: " + long_one + ";", "  " + long_one + " (and 1 more: --json)"));
+}
+
 TEST(Advice, EachLineOfTheAccountHasItsSentence) {
     for (std::size_t n = 0; n < model::account_line_count; ++n) {
         const auto line = static_cast<AccountLine>(n);
