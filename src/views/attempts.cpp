@@ -61,13 +61,6 @@ class Slots {
 
 }  // namespace
 
-std::uint32_t Names::place_of(std::string_view name) {
-    if (last_ < names_.size() && names_[last_] == name) return last_;  // as often
-    const auto [at, is_new] = places_.try_emplace(std::string(name), names_.size());
-    if (is_new) names_.emplace_back(name);
-    return last_ = at->second;
-}
-
 void place_input(Attempt& attempt, WallMicros begin, WallMicros end) {
     attempt.input = begin == 0 ? attempt.started : std::max(begin, attempt.started - (end - begin));
 }

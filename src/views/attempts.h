@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/time.h"
+#include "views/model/names.h"
 
 namespace wq::views {
+
+using model::Names;
 
 // An attempt that ran. All times are since 1970.
 struct Attempt {
@@ -46,18 +48,6 @@ struct Attempts {
 };
 
 inline constexpr std::string_view succeeded = "succeeded";
-
-// Names and their places, in the order of their first use.
-class Names {
-  public:
-    explicit Names(std::vector<std::string>& names) : names_(names) {}
-    std::uint32_t place_of(std::string_view name);
-
-  private:
-    std::vector<std::string>& names_;
-    std::unordered_map<std::string, std::uint32_t> places_;
-    std::uint32_t last_ = 0;
-};
 
 // The input files arrived from `begin` to `end`. They may have come while another task ran in its slot, so
 // the time that they took is drawn before the start. `begin` is 0 if there were none.

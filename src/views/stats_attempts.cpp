@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
-#include <map>
 #include <system_error>
 #include <utility>
 
 #include "engine/model/outcome.h"
 #include "records/journal/append_file.h"
+#include "views/model/stats_run.h"
 #include "views/transactions_reader.h"
 
 namespace wq::views {
@@ -139,11 +138,8 @@ Result<Attempts> read_stats(const records::hdf5::StatsReader& reader) {
     return rows.result();
 }
 
-// A path is shown without its folders; other names, such as --array 1-9, are short.
 std::string title_of(const records::hdf5::StatsReader& reader, const std::string& path) {
-    const std::string list = reader.attribute("list");
-    const std::string shown = list.starts_with("--") ? list : fs::path(list).filename().string();
-    return shown.empty() ? fs::path(path).filename().string() : shown;
+    return model::title_of_list(reader.attribute("list"), path);
 }
 
 Result<AttemptsFile> read_source(const std::string& path) {
@@ -170,27 +166,6 @@ Result<AttemptsFile> read_source(const std::string& path) {
         return Error{ExitCode::bad_input, source.path + ": no task has run yet, and no worker has joined"};
     source.attempts = std::move(*attempts);
     return source;
-}
-
-WorkerRows::WorkerRows(std::vector<records::hdf5::WorkerRow> workers,
-                       std::span<const records::hdf5::ManagerRow> samples)
-    : workers_(std::move(workers)) {
-    std::map<std::int64_t, std::int64_t> ends;  // of sessions, by their starts
-    for (const records::hdf5::ManagerRow& row : samples) ends[row.time_when_started] = row.timestamp;
-    for (std::size_t place = 0; place < workers_.size(); ++place) {
-        records::hdf5::WorkerRow& worker = workers_[place];
-        places_[worker.worker].push_back(place);
-        const auto next = ends.upper_bound(worker.joined);
-        if (worker.left <= 0 && next != ends.begin()) worker.left = std::prev(next)->second;
-    }
-}
-
-std::optional<std::size_t> WorkerRows::place_of(std::uint32_t id, std::int64_t when) const {
-    const auto places = places_.find(id);
-    if (places == places_.end()) return {};
-    for (auto at = places->second.rbegin(); at != places->second.rend(); ++at)
-        if (workers_[*at].joined <= when) return *at;
-    return {};
 }
 
 }  // namespace wq::views

@@ -75,6 +75,15 @@ H5Handle open_dataset(const H5Handle& file, const Schema& schema) {
     return {H5Dopen2(file.id(), schema.name, H5P_DEFAULT), H5Dclose};
 }
 
+bool exists(const H5Handle& file, const Schema& schema) {
+    return H5Lexists(file.id(), schema.name, H5P_DEFAULT) > 0;
+}
+
+// Not in the files of the first versions.
+bool is_later(Dataset dataset) {
+    return dataset >= Dataset::asks;
+}
+
 Error refused(const std::string& path, const std::string& why) {
     return {ExitCode::bad_input, "cannot read " + path + ": " + why};
 }
@@ -104,6 +113,7 @@ Result<StatsReader> StatsReader::open(const std::string& path) {
 Result<std::uint64_t> StatsReader::count_rows(Dataset which) const {
     const H5Turn turn;
     h5_keep_quiet();
+    if (is_later(which) && !exists(file_, schema_of(which))) return std::uint64_t{0};
     const H5Handle dataset = open_dataset(file_, schema_of(which));
     if (!dataset.ok())
         return no_dataset(path_, file_, schema_of(which),
@@ -113,6 +123,16 @@ Result<std::uint64_t> StatsReader::count_rows(Dataset which) const {
     const hssize_t count = space.ok() ? H5Sget_simple_extent_npoints(space.id()) : -1;
     if (count < 0) return refused(path_, h5_last_error());
     return static_cast<std::uint64_t>(count);
+}
+
+bool StatsReader::has(Dataset which, const char* column) const {
+    const H5Turn turn;
+    h5_keep_quiet();
+    if (!exists(file_, schema_of(which))) return false;
+    const H5Handle dataset = open_dataset(file_, schema_of(which));
+    const H5Handle type(dataset.ok() ? H5Dget_type(dataset.id()) : -1, H5Tclose);
+    return type.ok() && H5Tget_class(type.id()) == H5T_COMPOUND &&
+           H5Tget_member_index(type.id(), column) >= 0;
 }
 
 Status StatsReader::read_rows(Dataset which, void* rows, std::uint64_t first, std::uint64_t count) const {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/result.h"
 #include "records/hdf5/h5_library.h"
+#include "records/hdf5/rows.h"
 #include "records/hdf5/schema.h"
 
 namespace wq::records::hdf5 {
@@ -30,7 +32,12 @@ class StatsReader {
     // Error bad_input: no such file, or not a run's stats.h5.
     static Result<StatsReader> open(const std::string& path);
 
-    // All rows now in the file. Columns missing in an older file are 0; unknown columns are skipped.
+    // Whether the file records it: files of earlier versions lack some columns and datasets.
+    bool has(Dataset dataset, const char* column) const;
+
+    // All rows now in the file. A column that an older file lacks has the value for "not recorded": -1 if its
+    // meaning says so, else 0 or "". Unknown columns are skipped. Without a dataset of a later version there
+    // are no rows of it.
     Result<std::vector<ManagerRow>> manager() const { return rows<ManagerRow>(Dataset::manager); }
     Result<std::vector<TaskRow>> tasks() const { return rows<TaskRow>(Dataset::tasks); }
     // One after the other, in the file's order: a run may have millions.
@@ -39,7 +46,7 @@ class StatsReader {
         constexpr std::uint64_t at_once = 4096;
         const auto count = count_rows(Dataset::tasks);
         if (!count) return count.error();
-        std::vector<TaskRow> rows(std::min(*count, at_once));
+        std::vector<TaskRow> rows(std::min(*count, at_once), blank<TaskRow>());
         for (std::uint64_t first = 0; first < *count; first += rows.size()) {
             rows.resize(std::min(*count - first, at_once));
             if (auto read = read_rows(Dataset::tasks, rows.data(), first, rows.size()); !read) return read;
@@ -55,21 +62,37 @@ class StatsReader {
         return rows<SliceQueueRow>(Dataset::slice_queue);
     }
     Result<std::vector<SliceRankRow>> slice_ranks() const { return rows<SliceRankRow>(Dataset::slice_ranks); }
+    Result<std::vector<AskRow>> asks() const { return rows<AskRow>(Dataset::asks); }
+    Result<std::vector<WorkerChangeRow>> worker_changes() const {
+        return rows<WorkerChangeRow>(Dataset::worker_changes);
+    }
+    Result<std::vector<WaitingRow>> waiting() const { return rows<WaitingRow>(Dataset::waiting); }
+    Result<std::uint64_t> count_rows(Dataset dataset) const;
     // An attribute of the file; empty: it does not exist.
     std::string attribute(const std::string& name) const;
 
   private:
     StatsReader(std::string path, H5Handle file) : path_(std::move(path)), file_(std::move(file)) {}
 
+    // Reading leaves members of a row that the file lacks as they are.
+    template <class Row>
+    static Row blank() {
+        if constexpr (std::is_same_v<Row, TaskRow>)
+            return blank_task_row();
+        else if constexpr (std::is_same_v<Row, CategoryRow>)
+            return blank_category_row();
+        else
+            return {};
+    }
+
     template <class Row>
     Result<std::vector<Row>> rows(Dataset dataset) const {
         const auto count = count_rows(dataset);
         if (!count) return count.error();
-        std::vector<Row> rows(*count);
+        std::vector<Row> rows(*count, blank<Row>());
         if (auto read = read_rows(dataset, rows.data(), 0, rows.size()); !read) return read.error();
         return rows;
     }
-    Result<std::uint64_t> count_rows(Dataset dataset) const;
     Status read_rows(Dataset dataset, void* rows, std::uint64_t first, std::uint64_t count) const;
 
     std::string path_;

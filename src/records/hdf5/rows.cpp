@@ -27,7 +27,10 @@ void fill_measured(TaskRow& row, const engine::model::Outcome& outcome) {
     row.files = usage.files;
     row.processes = usage.processes;
     row.exceeded = -1;
+    row.disk_wait = -1;
     if (!measured) return;
+    if (measured->disk_wait >= 0)
+        row.disk_wait = static_cast<std::int32_t>(std::min<std::int64_t>(measured->disk_wait, 1000));
     const engine::model::Sizes& exceeded = measured->exceeded;
     row.exceeded =
         (exceeded.cores >= 0 ? 1 : 0) + (exceeded.memory_mb >= 0 ? 2 : 0) + (exceeded.disk_mb >= 0 ? 4 : 0);
@@ -73,6 +76,11 @@ TaskRow row_of(const journal::TaskRecord& record) {
     row.bytes_written = outcome.bytes_written;
     row.stdout_bytes = outcome.stdout_bytes;
     row.stderr_bytes = outcome.stderr_bytes;
+    row.ready = record.ready_us;
+    row.inputs_there = outcome.files.inputs_there_us;
+    row.ended = outcome.started_us > 0 ? outcome.started_us + outcome.wall_us : 0;
+    row.outputs_there = outcome.files.outputs_there_us;
+    row.ask = record.ask.value();
     fill_measured(row, outcome);
     return row;
 }
@@ -106,6 +114,11 @@ WorkerRow row_of(const journal::WorkerRecord& record) {
     row.host = record.host;
     row.address = record.address;
     row.why_left = record.why_left;
+    row.process_started = record.process_started_us;
+    row.job_started = record.job_started_us;
+    row.job_ends = record.job_ends_us;
+    row.allocated_cores = record.allocated_cores;
+    row.job = record.job;
     return row;
 }
 
@@ -141,10 +154,55 @@ CategoryRow row_of(const journal::CategoryRecord& record) {
     return row;
 }
 
+AskRow row_of(const journal::AskRecord& record) {
+    const auto amount = [](Count count) { return count < 0 ? -1 : count.as_double(); };
+    AskRow row;
+    row.ask = record.ask.value();
+    row.coprocesses = count(record.needs.coprocesses);
+    row.cores = amount(record.needs.cores);
+    row.gpus = amount(record.needs.gpus);
+    row.memory = record.needs.memory_mb;
+    row.disk = record.needs.disk_mb;
+    std::string features;
+    for (const std::string& feature : record.features) features += (features.empty() ? "" : ",") + feature;
+    row.features = features;
+    return row;
+}
+
+WorkerChangeRow row_of(const journal::WorkerChangeRecord& record) {
+    WorkerChangeRow row;
+    row.time = record.time_us;
+    row.worker = record.worker.value();
+    row.change = std::string_view(name_of(record.change));
+    row.why = record.why;
+    return row;
+}
+
+WaitingRow row_of(const journal::WaitingRecord& record) {
+    WaitingRow row;
+    row.time = record.time_us;
+    row.tasks = record.tasks;
+    row.ask = record.ask.value();
+    row.reason = std::string_view(name_of(record.reason));
+    return row;
+}
+
+TaskRow blank_task_row() {
+    TaskRow row;
+    fill_measured(row, engine::model::Outcome{});
+    return row;
+}
+
 CategoryRow row_of(CategoryId category, std::string_view name, WallMicros now) {
     journal::CategoryRecord record{category, std::string(name)};
     record.changed_us = now;
     return row_of(record);
+}
+
+CategoryRow blank_category_row() {
+    CategoryRow row = row_of(journal::CategoryRecord{});
+    row.mode = {};
+    return row;
 }
 
 }  // namespace wq::records::hdf5

@@ -24,7 +24,7 @@ inline constexpr std::int64_t not_recorded = -1;
 inline constexpr std::uint32_t no_place = UINT32_MAX;  // in one of the tables of a RunView
 
 // An attempt that has ended, or (RunAttempt::received == 0) runs. `calls` > 1: successes of a range of calls
-// in one row: `task` is the lowest, cpu_us and wall_us are sums.
+// in one row: `task` is the lowest, cpu_us and wall_us are sums. A run may have millions: it is kept small.
 struct RunAttempt {
     std::uint64_t task = 0;  // its number, from 1
     std::int64_t line = 0;   // of the task list, from 1; 0: none
@@ -36,19 +36,21 @@ struct RunAttempt {
     WallMicros ended = 0;    // its process
     WallMicros outputs_there = 0;
     WallMicros received = 0;  // its end is known to the manager
-    std::int64_t wall_us = 0;
-    std::int64_t cpu_us = 0;  // user and system
+    std::int64_t wall_us = not_recorded;
+    std::int64_t cpu_us = not_recorded;  // user and system
     // Allocated, and the most that it used.
-    std::int64_t cores = 0, memory_mb = not_recorded, disk_mb = not_recorded, gpus = not_recorded;
-    std::int64_t cores_peak = not_recorded, memory_peak_mb = not_recorded, disk_peak_mb = not_recorded;
+    std::int64_t memory_mb = not_recorded, disk_mb = not_recorded;
+    std::int64_t memory_peak_mb = not_recorded, disk_peak_mb = not_recorded;
     std::int64_t bytes_in = not_recorded, bytes_out = not_recorded;  // of files
+    std::int32_t cores = 0, gpus = not_recorded;
+    std::int32_t cores_peak = not_recorded;
     std::uint32_t attempt = 1;
     std::uint32_t calls = 1;
     std::uint32_t category = no_place;  // place in RunView::categories
     std::uint32_t worker = no_place;    // place in RunView::workers
     std::uint32_t ask = no_place;       // place in RunView::asks
     std::int32_t exit_code = 0;
-    std::int32_t disk_wait = not_recorded;  // of a thousand samples, those in state D
+    std::int16_t disk_wait = not_recorded;  // of a thousand samples, those in state D
     std::uint16_t signal = 0;
     engine::model::Ending ending = engine::model::Ending::exited;
     bool is_final = true;      // no further attempt follows
@@ -71,7 +73,8 @@ struct RunWorker {
     std::string job;  // of its batch system
     std::string why_left;
     std::int64_t cores = 0, gpus = 0, memory_mb = 0, disk_mb = 0;  // offered
-    std::int64_t allocated_cores = not_recorded;                   // to its batch job on its host
+    std::int64_t coprocesses = not_recorded;
+    std::int64_t allocated_cores = not_recorded;  // to its batch job on its host
     WallMicros job_started = 0, job_ends = 0;
     WallMicros process_started = 0;
     WallMicros joined = 0;

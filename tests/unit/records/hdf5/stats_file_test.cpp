@@ -135,7 +135,8 @@ import h5py
 f = h5py.File(')" + dir.file("stats.h5") +
                                R"(', 'r', swmr=True)
 assert f.attrs['run_id'] in ('run-7', b'run-7')
-assert sorted(f) == ['categories', 'manager', 'slice_queue', 'slice_ranks', 'slices', 'tasks', 'transfers', 'workers'], sorted(f)
+assert sorted(f) == ['asks', 'categories', 'manager', 'slice_queue', 'slice_ranks', 'slices', 'tasks', 'transfers',
+                     'waiting', 'worker_changes', 'workers'], sorted(f)
 t = f['tasks'][:]
 assert len(t) == 4097 and list(t['task']) == list(range(1, 4098))
 assert t['final'].dtype == bool and t['final'][3] and not t['final'][4]
@@ -172,6 +173,139 @@ f['manager'] = numpy.array([(5, 2)], dtype=[('timestamp', '<i8'), ('tasks_done',
     EXPECT_EQ(rows->at(0).tasks_done, 2);
     EXPECT_EQ(rows->at(0).tasks_failed, 0);
     EXPECT_THAT(reader->tasks().error().message, HasSubstr("it has no dataset /tasks"));
+}
+
+// As the first versions wrote them: the columns that came later have the value for "not recorded", in every
+// row of every chunk, and what is there is as it was.
+TEST(StatsFile, ColumnsAndDatasetsThatCameLaterAreNotRecorded) {
+    const std::string python = python_with_h5py();
+    if (python.empty()) GTEST_SKIP() << "no Python with h5py (Debian: python3-h5py)";
+    const TempDir dir;
+    const auto made = run_python(python, dir, R"(
+import h5py, numpy
+f = h5py.File(')" + dir.file("old.h5") + R"(', 'w')
+f['manager'] = numpy.zeros(1, dtype=[('timestamp', '<i8')])
+tasks = numpy.zeros(5000, dtype=[('task', '<i8'), ('wall', '<i8'), ('cores_peak', '<f8')])
+tasks['task'] = numpy.arange(1, 5001)
+tasks['wall'] = 7
+tasks['cores_peak'] = 2.5
+f.create_dataset('tasks', data=tasks, chunks=(512,), maxshape=(None,))
+f['workers'] = numpy.array([(3, 8)], dtype=[('worker', '<u4'), ('cores', '<u4')])
+)");
+    ASSERT_EQ(made.output, "");
+    const auto reader = StatsReader::open(dir.file("old.h5"));
+    ASSERT_TRUE(reader.ok()) << reader.error().message;
+    std::int64_t next = 1;
+    const auto check = [&](const TaskRow& row) {
+        ASSERT_EQ(row.task, next++);
+        ASSERT_EQ(row.wall, 7);
+        ASSERT_EQ(row.cores_peak, 2.5);
+        ASSERT_EQ(row.memory_peak, -1);
+        ASSERT_EQ(row.disk_wait, -1);
+        ASSERT_EQ(row.ready, 0);
+        ASSERT_EQ(row.inputs_there, 0);
+        ASSERT_EQ(row.ended, 0);
+        ASSERT_EQ(row.outputs_there, 0);
+        ASSERT_EQ(row.ask, 0u);
+    };
+    ASSERT_TRUE(reader->each_task(check).ok());
+    EXPECT_EQ(next, 5001);
+    next = 1;
+    const auto tasks = reader->tasks();
+    ASSERT_TRUE(tasks.ok()) << tasks.error().message;
+    for (const TaskRow& row : *tasks) check(row);
+    EXPECT_EQ(next, 5001);
+    const auto workers = reader->workers();
+    ASSERT_TRUE(workers.ok()) << workers.error().message;
+    EXPECT_EQ(workers->at(0).cores, 8u);
+    EXPECT_EQ(workers->at(0).process_started, 0);
+    EXPECT_EQ(workers->at(0).job.view(), "");
+    EXPECT_TRUE(reader->asks().or_throw().empty());
+    EXPECT_TRUE(reader->worker_changes().or_throw().empty());
+    EXPECT_TRUE(reader->waiting().or_throw().empty());
+    EXPECT_TRUE(reader->has(Dataset::tasks, "wall"));
+    EXPECT_FALSE(reader->has(Dataset::tasks, "ready"));
+    EXPECT_FALSE(reader->has(Dataset::waiting, "tasks"));
+    EXPECT_FALSE(reader->has(Dataset::categories, "name"));
+    EXPECT_FALSE(reader->categories().ok());
+}
+
+TEST(StatsFile, GivesBackWhatWasReadyWhatWasAskedAndWhatWaited) {
+    const TempDir dir;
+    auto writer = H5Writer::create(dir.file("stats.h5"), {});
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    journal::TaskRecord task = record_number(2);
+    task.ready_us = task.submitted_us + 3;
+    task.ask = journal::AskId(7);
+    task.outcome.files = {task.submitted_us + 4, task.submitted_us + 5};
+    task.outcome.measured.emplace().disk_wait = 125;
+    writer->append(Dataset::tasks, row_of(task));
+    task.outcome.started_us = 0;
+    task.outcome.measured.reset();
+    writer->append(Dataset::tasks, row_of(task));
+    journal::RangeRecord range;
+    range.tasks.insert({4, 9});
+    range.started_us = 5;
+    range.wall_us = 100;
+    writer->append(Dataset::tasks, row_of(range));
+    journal::WorkerRecord worker = worker_number(3);
+    worker.process_started_us = 11;
+    worker.job_started_us = 12;
+    worker.job_ends_us = 13;
+    worker.allocated_cores = 64;
+    worker.job = "4711_3";
+    writer->append(Dataset::workers, row_of(worker));
+    journal::AskRecord ask{journal::AskId(7), {}, {"a", "function:b"}};
+    ask.needs.cores = Count::of_thousandths(1500);
+    ask.needs.disk_mb = 30;
+    writer->append(Dataset::asks, row_of(ask));
+    writer->append(Dataset::worker_changes,
+                   row_of(journal::WorkerChangeRecord{17, WorkerId(3), journal::WorkerChange::disconnected,
+                                                      "connection reset"}));
+    writer->append(
+        Dataset::waiting,
+        row_of(journal::WaitingRecord{18, journal::AskId(7), engine::model::WaitReason::start_time, 5000}));
+    ASSERT_TRUE(writer->close().ok());
+
+    const StatsReader reader = StatsReader::open(dir.file("stats.h5")).or_throw();
+    const std::vector<TaskRow> tasks = reader.tasks().or_throw();
+    ASSERT_EQ(tasks.size(), 3u);
+    EXPECT_EQ(tasks[0].ready, task.submitted_us + 3);
+    EXPECT_EQ(tasks[0].inputs_there, task.submitted_us + 4);
+    EXPECT_EQ(tasks[0].ended, task.submitted_us + 20 + 900);
+    EXPECT_EQ(tasks[0].outputs_there, task.submitted_us + 5);
+    EXPECT_EQ(tasks[0].ask, 7u);
+    EXPECT_EQ(tasks[0].disk_wait, 125);
+    EXPECT_EQ(tasks[1].ended, 0) << "it never started";
+    EXPECT_EQ(tasks[1].disk_wait, -1);
+    EXPECT_EQ(tasks[2].ended, 0) << "its times are sums";
+    EXPECT_EQ(tasks[2].disk_wait, -1);
+    const std::vector<WorkerRow> workers = reader.workers().or_throw();
+    EXPECT_EQ(workers.at(0).process_started, 11);
+    EXPECT_EQ(workers.at(0).job_started, 12);
+    EXPECT_EQ(workers.at(0).job_ends, 13);
+    EXPECT_EQ(workers.at(0).allocated_cores, 64);
+    EXPECT_EQ(workers.at(0).job.view(), "4711_3");
+    const std::vector<AskRow> asks = reader.asks().or_throw();
+    EXPECT_EQ(asks.at(0).ask, 7u);
+    EXPECT_EQ(asks.at(0).cores, 1.5);
+    EXPECT_EQ(asks.at(0).gpus, -1);
+    EXPECT_EQ(asks.at(0).memory, -1);
+    EXPECT_EQ(asks.at(0).disk, 30);
+    EXPECT_EQ(asks.at(0).features.view(), "a,function:b");
+    const std::vector<WorkerChangeRow> changes = reader.worker_changes().or_throw();
+    EXPECT_EQ(changes.at(0).time, 17);
+    EXPECT_EQ(changes.at(0).worker, 3u);
+    EXPECT_EQ(changes.at(0).change.view(), "disconnected");
+    EXPECT_EQ(changes.at(0).why.view(), "connection reset");
+    const std::vector<WaitingRow> waiting = reader.waiting().or_throw();
+    EXPECT_EQ(waiting.at(0).time, 18);
+    EXPECT_EQ(waiting.at(0).tasks, 5000u);
+    EXPECT_EQ(waiting.at(0).ask, 7u);
+    EXPECT_EQ(waiting.at(0).reason.view(), "start_time");
+    EXPECT_TRUE(reader.has(Dataset::tasks, "disk_wait"));
+    EXPECT_TRUE(reader.has(Dataset::waiting, "reason"));
+    EXPECT_FALSE(reader.has(Dataset::waiting, "why"));
 }
 
 TEST(StatsFile, RefusesWhatIsNone) {
