@@ -5,13 +5,22 @@
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
 #include <langinfo.h>
+#include <signal.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <clocale>
 #include <cstdlib>
+#include <cstring>
+#include <string>
 #include <string_view>
 #include <utility>
+
+// Of term.h, which has macros such as `tab`.
+extern "C" char* tigetstr(const char* name);
 
 namespace wq::views::terminal {
 
@@ -91,6 +100,59 @@ Key character_key(wint_t code) {
     }
 }
 
+// ---- a crash: the terminal is restored by what a signal handler may call ----
+
+// A handler reaches nothing else.
+struct Rescue {
+    termios settings;
+    std::array<char, 128> text;
+    std::size_t bytes;
+};
+Rescue rescue;
+
+constexpr std::array crashes{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+// The default action follows: SA_RESETHAND.
+void restore_and_end(int signal) {
+    ::tcsetattr(STDOUT_FILENO, TCSANOW, &rescue.settings);
+    if (::write(STDOUT_FILENO, rescue.text.data(), rescue.bytes) < 0) static_cast<void>(errno);
+    ::raise(signal);
+}
+
+// A capability of the terminal without its delays, "$<5>".
+std::string capability(const char* name) {
+    const char* const found = ::tigetstr(name);
+    if (found == nullptr || found == reinterpret_cast<const char*>(-1)) return {};
+    std::string text = found;
+    for (std::size_t at = text.find("$<"); at != std::string::npos; at = text.find("$<"))
+        text.erase(at, text.find('>', at) - at + 1);
+    return text;
+}
+
+// Handlers of others, such as a sanitizer's, stay.
+void prepare_rescue(const termios& settings) {
+    rescue.settings = settings;
+    const std::string text =
+        capability("sgr0") + capability("rmkx") + capability("rmcup") + capability("cnorm");
+    rescue.bytes = std::min(text.size(), rescue.text.size());
+    std::memcpy(rescue.text.data(), text.data(), rescue.bytes);
+    for (const int number : crashes) {
+        struct sigaction now {};
+        if (::sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;
+        now.sa_handler = restore_and_end;
+        now.sa_flags = static_cast<int>(SA_RESETHAND);
+        ::sigaction(number, &now, nullptr);
+    }
+}
+
+void forget_rescue() {
+    for (const int number : crashes) {
+        struct sigaction now {};
+        if (::sigaction(number, nullptr, &now) == 0 && now.sa_handler == restore_and_end)
+            ::signal(number, SIG_DFL);
+    }
+}
+
 }  // namespace
 
 Glyphs glyphs_of_locale() {
@@ -103,8 +165,11 @@ std::unique_ptr<CursesTerminal> CursesTerminal::open() {
     if (!shows_pictures()) return nullptr;
     glyphs_of_locale();
     auto screen = std::make_unique<Screen>();
+    termios settings{};
+    if (::tcgetattr(STDOUT_FILENO, &settings) != 0) return nullptr;
     screen->screen = ::newterm(nullptr, stdout, stdin);
     if (screen->screen == nullptr) return nullptr;
+    prepare_rescue(settings);
     return std::unique_ptr<CursesTerminal>(new CursesTerminal(std::move(screen)));
 }
 
@@ -128,6 +193,7 @@ CursesTerminal::CursesTerminal(std::unique_ptr<Screen> screen)
 
 CursesTerminal::~CursesTerminal() {
     ::endwin();
+    forget_rescue();
     ::delscreen(screen_->screen);
 }
 

@@ -1,5 +1,5 @@
-// The terminal of the user: draws frames, reads keys. A terminal is restored when the object ends. Only
-// changes are sent, as a slow connection needs.
+// The terminal of the user: draws frames, reads keys. A terminal is restored when the object ends, or the
+// program crashes. Only changes are sent, as a slow connection needs.
 //
 // One object at a time. Signals are the caller's: it blocks those that end the program (base/signals.h), so
 // that the terminal is restored before its end. A change of the terminal's size interrupts poll().

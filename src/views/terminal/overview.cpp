@@ -56,16 +56,14 @@ void draw_figures(Frame& frame, int row, const Shown& shown) {
                Colour::normal, 23);
     put_figure(frame, row + 2, 26, "elapsed ", format_duration(moment.elapsed), Colour::normal, 23);
     put_figure(frame, row + 2, 52, "left   ", time_left_text(shown), Colour::normal, 27);
-    std::int64_t cores = 0, busy = 0;
+    std::int64_t cores = 0;
     std::uint32_t workers = 0;
     for (const HostRow& host : moment.hosts) {
         cores += host.cores;
-        busy += host.cores_busy;
         workers += host.workers;
     }
     put_figure(frame, row + 3, 1, "cores   ",
-               (moment.knows_running ? cores_text(busy) : "?") + " of " + cores_text(cores) + " busy",
-               Colour::normal, 23);
+               cores_text(moment.cores_busy) + " of " + cores_text(cores) + " busy", Colour::normal, 23);
     put_figure(frame, row + 3, 26, "workers ", count_text(workers), Colour::normal, 23);
     put_figure(frame, row + 3, 52, "hosts  ", format_count(moment.hosts.size()), Colour::normal, 27);
     if (!moment.waiting.empty()) {
@@ -88,7 +86,7 @@ void draw_host_rows(Frame& frame, int row, const Shown& shown) {
     for (const HostRow& host : shown.moment.hosts)
         name_width = std::max(name_width, columns_of(host.host, frame.glyphs(), 24));
     for (const HostRow& host : shown.moment.hosts) {
-        const bool knows = shown.moment.knows_running;
+        const bool knows = shown.moment.knows_hosts;
         const std::string figures =
             (knows ? cores_text(host.cores_busy) : "?") + "/" + cores_text(host.cores);
         const int begin = 1 + name_width + 2;
@@ -116,7 +114,7 @@ void draw_host_signs(Frame& frame, int row, int rows, const Shown& shown) {
             sum.cores_busy += hosts[at].cores_busy;
         }
         const std::string sign =
-            shown.moment.knows_running ? level_glyph(busy_share(sum), frame.glyphs()) : "?";
+            shown.moment.knows_hosts ? level_glyph(busy_share(sum), frame.glyphs()) : "?";
         frame.put(row + static_cast<int>(n / columns), 1 + static_cast<int>(n % columns), sign,
                   {sum.cores_busy > 0 ? Colour::busy : Colour::quiet}, 1);
     }
@@ -158,7 +156,7 @@ void draw_overview(Frame& frame, int row, int rows, const Shown& shown) {
     const std::size_t hosts = shown.moment.hosts.size();
     int next = row + figure_rows + 1;
     frame.put(next, 1, "Hosts: busy cores", {Colour::title, true});
-    if (!shown.moment.knows_running)
+    if (!shown.moment.knows_hosts)
         frame.put(next, 20, "(not recorded while tasks run; [ shows an earlier moment)", {Colour::quiet});
     ++next;
     if (hosts == 0) {

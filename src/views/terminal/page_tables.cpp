@@ -73,16 +73,17 @@ Table task_table(const Shown& shown) {
 std::vector<TableCell> worker_cells(const Shown& shown, const WorkerRow& row) {
     const model::RunWorker& worker = shown.run.workers[row.worker];
     const bool knows = shown.moment.knows_running || row.state == WorkerState::left;
-    return {{worker.host.empty() ? "-" : worker.host},
-            {worker.address},
-            {name_of(row.state), colour_of(row.state)},
-            {(knows ? cores_text(row.cores_busy) : "?") + "/" + cores_text(worker.cores)},
-            {knows ? std::to_string(row.running) : "?"},
-            {std::to_string(row.succeeded)},
-            {std::to_string(row.failed), row.failed > 0 ? Colour::bad : Colour::normal},
-            {clock_text(worker.joined)},
-            {row.state == WorkerState::left ? clock_text(worker.left) : "-"},
-            {row.state == WorkerState::left ? worker.why_left : ""}};
+    return {
+        {worker.host.empty() ? "-" : worker.host},
+        {worker.address},
+        {knows || row.state != WorkerState::idle ? name_of(row.state) : "connected", colour_of(row.state)},
+        {(knows ? cores_text(row.cores_busy) : "?") + "/" + cores_text(worker.cores)},
+        {knows ? std::to_string(row.running) : "?"},
+        {std::to_string(row.succeeded)},
+        {std::to_string(row.failed), row.failed > 0 ? Colour::bad : Colour::normal},
+        {clock_text(worker.joined)},
+        {row.state == WorkerState::left ? clock_text(worker.left) : "-"},
+        {row.state == WorkerState::left ? worker.why_left : ""}};
 }
 
 Table worker_table(const Shown& shown) {
@@ -161,7 +162,7 @@ Table waiting_table(const Shown& shown) {
 Table account_table(const Shown& shown, Glyphs glyphs) {
     Table table;
     table.columns = {
-        {"CORE TIME", 21}, {"SHARE", 6, true}, {"HOURS", 10, true}, {"", 14}, {"MEANING", 18, false, true}};
+        {"CORE TIME", 21}, {"SHARE", 6, true}, {"AMOUNT", 10, true}, {"", 14}, {"MEANING", 18, false, true}};
     table.row = [&shown, glyphs](std::size_t n) -> std::vector<TableCell> {
         const auto line = static_cast<model::AccountLine>(shown.order[n]);
         const double share = share_of(shown.account.at(line), shown.account.offered);
@@ -171,7 +172,7 @@ Table account_table(const Shown& shown, Glyphs glyphs) {
                                         : lost ? Colour::bad
                                                : Colour::normal},
                 {fixed(100 * share, 1) + "%"},
-                {core_hours(shown.account.at(line))},
+                {core_time_text(shown.account.at(line))},
                 {bar(share, 14, glyphs), useful ? Colour::good
                                          : lost ? Colour::bad
                                                 : Colour::busy},

@@ -178,11 +178,11 @@ void draw_below_account(Frame& frame, const Shown& shown) {
         frame.put(row, 1, model::title_of(line) + std::string(": ") + model::meaning_of(line));
     }
     row += 2;
-    std::string sums = "offered " + core_hours(account.offered) + " core-hours, all of the run";
+    std::string sums = "offered " + core_time_text(account.offered) + " of core time, all of the run";
     if (account.not_offered > 0)
-        sums += "; not offered " + core_hours(account.not_offered) + " of the allocations";
+        sums += "; not offered " + core_time_text(account.not_offered) + " of the allocations";
     if (account.above_allocation > 0)
-        sums += "; used above allocation " + core_hours(account.above_allocation);
+        sums += "; used above allocation " + core_time_text(account.above_allocation);
     frame.put(row++, 1, sums, {Colour::title});
     for (const std::string& lack : shown.run.lacks) {
         if (row >= frame.size().rows - key_rows) break;

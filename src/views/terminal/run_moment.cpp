@@ -25,7 +25,8 @@ enum class Stage { none, running, ended };
 
 Stage stage_at(const RunAttempt& attempt, WallMicros at) {
     if (attempt.received != 0 && attempt.received <= at) return Stage::ended;
-    const WallMicros begin = attempt.dispatched != 0 ? attempt.dispatched : attempt.started;
+    // Until then it waits at its worker.
+    const WallMicros begin = attempt.started != 0 ? attempt.started : attempt.dispatched;
     return begin != 0 && begin <= at ? Stage::running : Stage::none;
 }
 
@@ -210,6 +211,14 @@ const model::RunSample* sample_at(const RunView& run, WallMicros at) {
     return after == run.samples.begin() ? nullptr : &*std::prev(after);
 }
 
+// The sum is known, though not where tasks run; but if all cores are busy, those of each host are.
+void take_busy_cores(const engine::model::ManagerStats& stats, RunMoment& moment) {
+    moment.cores_busy = stats.committed_cores * 1000;
+    if (stats.total_cores <= 0 || stats.committed_cores < stats.total_cores) return;
+    moment.knows_hosts = true;
+    for (HostRow& host : moment.hosts) host.cores_busy = host.cores;
+}
+
 void fill_counts(const RunView& run, RunMoment& moment) {
     RunCounts& counts = moment.counts;
     for (const TaskRow& row : moment.tasks) {
@@ -219,11 +228,13 @@ void fill_counts(const RunView& run, RunMoment& moment) {
         if (row.state == TaskState::failed) counts.failed += calls;
     }
     const std::int64_t known_running = counts.running;
+    for (const HostRow& host : moment.hosts) moment.cores_busy += host.cores_busy;
     if (const model::RunSample* const sample = sample_at(run, moment.at)) {
         const engine::model::ManagerStats& stats = sample->stats;
-        counts = {stats.tasks_submitted, stats.tasks_done, stats.tasks_failed,
-                  std::max(stats.tasks_running, known_running), stats.tasks_waiting};
+        counts = {stats.tasks_submitted, stats.tasks_done, stats.tasks_failed, stats.tasks_running,
+                  stats.tasks_waiting};
         moment.knows_running = stats.tasks_running == 0 || known_running > 0;
+        if (!moment.knows_running) take_busy_cores(stats, moment);
     }
 }
 
@@ -294,6 +305,7 @@ RunMoment moment_of(const RunView& run, std::optional<WallMicros> cut) {
     fill_failures(run, moment);
     fill_waiting(run, moment);
     fill_counts(run, moment);
+    moment.knows_hosts = moment.knows_hosts || moment.knows_running;
     fill_rate(run, moment);
     return moment;
 }

@@ -80,7 +80,9 @@ struct RunMoment {
     RunCounts counts;
     double rate = 0;                         // tasks that ended for good, a second, of the last minute
     std::optional<Duration> left;            // until the last task ends, if the rate stays
+    std::int64_t cores_busy = 0;             // thousandths, of all hosts
     bool knows_running = true;               // false: tasks run, but the source does not say which
+    bool knows_hosts = false;                // how many cores of each host are busy
     std::vector<std::uint32_t> by_task;      // places in RunView::attempts
     std::vector<TaskRow> tasks;              // by number
     std::vector<WorkerRow> workers;          // that had joined

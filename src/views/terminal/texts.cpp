@@ -40,9 +40,11 @@ double share_of(model::CoreTime part, model::CoreTime all) {
     return all <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
 
-std::string core_hours(model::CoreTime time) {
-    constexpr double units_per_hour = 1000.0 * 3600 * static_cast<double>(micros_per_second);
-    return fixed(static_cast<double>(time) / units_per_hour, 2);
+std::string core_time_text(model::CoreTime time) {
+    constexpr model::CoreTime hour = model::CoreTime{1000} * 3600 * micros_per_second;
+    if (time < hour)
+        return format_duration(std::chrono::microseconds(static_cast<std::int64_t>(time / 1000)));
+    return fixed(static_cast<double>(time) / static_cast<double>(hour), 2) + "h";
 }
 
 }  // namespace wq::views::terminal

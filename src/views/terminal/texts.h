@@ -16,6 +16,6 @@ std::string count_text(std::int64_t count);        // "1,200"; "?" if it is not 
 std::string cores_text(std::int64_t thousandths);  // "1,200", "0.5"; "-" if it is not recorded
 std::string fixed(double value, int digits);       // "0.98"
 double share_of(model::CoreTime part, model::CoreTime all);
-std::string core_hours(model::CoreTime time);  // "12.34"
+std::string core_time_text(model::CoreTime time);  // "23s", "5m12s", "1234.56h"
 
 }  // namespace wq::views::terminal

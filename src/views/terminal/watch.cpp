@@ -1,5 +1,6 @@
 #include "views/terminal/watch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "views/terminal/open_task.h"
@@ -20,7 +21,9 @@ void Watch::set_picture(std::shared_ptr<const RunPicture> picture) {
 void Watch::update() {
     if (!state_.frozen) picture_ = newest_;
     const Made made{picture_.get(), state_.cut};
+    std::optional<std::uint64_t> before;
     if (made_ != made) {
+        before = selected();
         moment_ = moment_of(picture_->run, state_.cut);
         made_ = made;
         ordered_.reset();
@@ -32,6 +35,31 @@ void Watch::update() {
         order_ = ordered_rows(picture_->run, picture_->account, moment_, state_);
         ordered_ = std::move(ordered);
         ++work_.sorted;
+    }
+    if (before) select_again(*before);
+}
+
+// The task or worker that the user has selected; the first row stays the first.
+std::optional<std::uint64_t> Watch::selected() const {
+    const std::size_t row = state_.table().selected;
+    if (row == 0 || row >= order_.size() || !ordered_ || ordered_->page != state_.page) return std::nullopt;
+    if (state_.page == Page::tasks) return moment_.tasks[order_[row]].task;
+    if (state_.page == Page::workers) return moment_.workers[order_[row]].worker;
+    return std::nullopt;
+}
+
+// Where it was on the screen, although rows came or went before it.
+void Watch::select_again(std::uint64_t selected) {
+    for (std::size_t row = 0; row < order_.size(); ++row) {
+        const std::uint32_t place = order_[row];
+        const std::uint64_t here =
+            state_.page == Page::tasks ? moment_.tasks[place].task : moment_.workers[place].worker;
+        if (here != selected) continue;
+        TableState& table = state_.table();
+        const std::size_t above = table.selected - std::min(table.first, table.selected);
+        table.selected = row;
+        table.first = row - std::min(above, row);
+        return;
     }
 }
 

@@ -51,6 +51,8 @@ class Watch {
 
   private:
     void update();
+    std::optional<std::uint64_t> selected() const;
+    void select_again(std::uint64_t selected);
     void open_selected();
     Extent extent(Size size) const;
     Shown shown(WallMicros now) const;

@@ -111,12 +111,22 @@ TEST(Pages, ManyHostsAreSigns) {
     EXPECT_THAT(text, HasSubstr("Last failures"));
 }
 
+// stats.h5 has the attempts that have ended.
 TEST(Pages, WhatRunsIsNotKnown) {
     model::RunView run = hand_made_run();
     std::erase_if(run.attempts, [](const model::RunAttempt& one) { return one.received == 0; });
-    Watch watch(picture_of(std::move(run)));
-    EXPECT_THAT(text_of(watch), HasSubstr("? of 12 busy"));
-    EXPECT_THAT(text_of(watch), HasSubstr("running  3"));
+    run.samples.back().stats.committed_cores = 3;
+    run.samples.back().stats.total_cores = 12;
+    Watch some(picture_of(run));
+    EXPECT_THAT(text_of(some), HasSubstr("3 of 12 busy"));
+    EXPECT_THAT(text_of(some), HasSubstr("running  3"));
+    EXPECT_THAT(text_of(some), HasSubstr("?/4"));
+    press(some, "2");
+    EXPECT_THAT(text_of(some), HasSubstr("connected"));
+    run.samples.back().stats.committed_cores = 12;
+    Watch all(picture_of(run));
+    EXPECT_THAT(text_of(all), HasSubstr("4/4"));
+    EXPECT_THAT(text_of(all), HasSubstr("8/8"));
 }
 
 TEST(Pages, AsTextForThoseWithoutATerminal) {

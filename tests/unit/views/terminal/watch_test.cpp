@@ -175,6 +175,18 @@ TEST(Watching, TablesAreWrittenWhole) {
     EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 6);
 }
 
+TEST(Watching, TheSelectedTaskStaysSelected) {
+    model::RunView run = hand_made_run();
+    std::erase_if(run.attempts, [](const model::RunAttempt& one) { return one.task < 5; });
+    Watch watch(picture_of(std::move(run)));
+    press(watch, "3\v\v");
+    EXPECT_EQ(watch.state().table().selected, 2u);  // task 7
+    watch.set_picture(picture_of(hand_made_run()));
+    EXPECT_EQ(watch.state().table().selected, 6u);
+    press(watch, "\r");
+    EXPECT_EQ(watch.state().opened, 7u);
+}
+
 // Costs of 100,000 tasks, as counts: a table is sorted once for each change, and a frame formats its rows.
 TEST(Watching, OnlyVisibleRowsAreFormatted) {
     model::RunView run = hand_made_run();
