@@ -131,10 +131,7 @@ RunView run_at(const std::string& path) {
     return run.ok() ? std::move(*run) : RunView{};
 }
 
-void expect_small_run(const RunView& run) {
-    EXPECT_EQ(run.title, "tasks.sh");
-    ASSERT_EQ(run.attempts.size(), 1u);
-    const RunAttempt& attempt = run.attempts[0];
+void expect_small_attempt(const RunAttempt& attempt) {
     EXPECT_EQ(attempt.task, 1u);
     EXPECT_EQ(attempt.line, 1);
     EXPECT_EQ(attempt.submitted, start + second);
@@ -154,16 +151,9 @@ void expect_small_run(const RunView& run) {
     EXPECT_EQ(attempt.cores_peak, not_recorded);
     EXPECT_EQ(attempt.disk_wait, not_recorded);
     EXPECT_TRUE(attempt.is_accepted);
-    ASSERT_LT(attempt.category, run.categories.size());
-    EXPECT_EQ(run.categories[attempt.category].name, "analysis");
-    ASSERT_EQ(attempt.ask, 0u);
-    ASSERT_EQ(run.asks.size(), 1u);
-    EXPECT_EQ(run.asks[0].needs.cores, Count::of_thousandths(1500));
-    EXPECT_EQ(run.asks[0].needs.memory_mb, -1);
-    EXPECT_EQ(run.asks[0].features, "big");
-    ASSERT_EQ(attempt.worker, 0u);
-    ASSERT_EQ(run.workers.size(), 1u);
-    const RunWorker& worker = run.workers[0];
+}
+
+void expect_small_worker(const RunWorker& worker) {
     EXPECT_EQ(worker.id, 3u);
     EXPECT_EQ(worker.host, "node3");
     EXPECT_EQ(worker.cores, 4000);
@@ -176,6 +166,23 @@ void expect_small_run(const RunView& run) {
     ASSERT_EQ(worker.changes.size(), 1u);
     EXPECT_EQ(worker.changes[0].change, WorkerChange::draining);
     EXPECT_EQ(worker.changes[0].why, "20 s left");
+}
+
+void expect_small_run(const RunView& run) {
+    EXPECT_EQ(run.title, "tasks.sh");
+    ASSERT_EQ(run.attempts.size(), 1u);
+    const RunAttempt& attempt = run.attempts[0];
+    expect_small_attempt(attempt);
+    ASSERT_LT(attempt.category, run.categories.size());
+    EXPECT_EQ(run.categories[attempt.category].name, "analysis");
+    ASSERT_EQ(attempt.ask, 0u);
+    ASSERT_EQ(run.asks.size(), 1u);
+    EXPECT_EQ(run.asks[0].needs.cores, Count::of_thousandths(1500));
+    EXPECT_EQ(run.asks[0].needs.memory_mb, -1);
+    EXPECT_EQ(run.asks[0].features, "big");
+    ASSERT_EQ(attempt.worker, 0u);
+    ASSERT_EQ(run.workers.size(), 1u);
+    expect_small_worker(run.workers[0]);
     ASSERT_EQ(run.waiting.size(), 2u);
     EXPECT_EQ(run.waiting[0].ask, 0u);
     EXPECT_EQ(run.waiting[0].tasks, 2u);
