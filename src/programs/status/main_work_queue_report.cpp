@@ -1,4 +1,6 @@
 // work_queue_report: what a run did with its core time, what failed, what was slow, and what to change.
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -11,6 +13,7 @@
 #include "base/shortage.h"
 #include "base/units.h"
 #include "programs/status/report_options.h"
+#include "records/journal/append_file.h"
 #include "records/journal/output_log.h"
 #include "views/model/account.h"
 #include "views/model/stats_run.h"
@@ -19,6 +22,7 @@
 #include "views/report/json_report.h"
 #include "views/report/text_report.h"
 #include "views/report/trace_file.h"
+#include "views/web/report_page.h"
 
 namespace {
 
@@ -47,10 +51,11 @@ views::report::StderrOf stderr_in(const std::string& path) {
     };
 }
 
-Result<ReportedRun> read(const std::string& path) {
+Result<ReportedRun> read(const ReportOptions& options, const std::string& path) {
     auto run = views::model::read_run(path);
     if (!run) return run.error();
-    auto figures = views::report::figures_of(*run, stderr_in(path));
+    auto figures =
+        views::report::figures_of(*run, options.no_output ? views::report::StderrOf() : stderr_in(path));
     const auto account = views::model::account_of(*run);
     return ReportedRun{std::move(*run), std::move(figures), account};
 }
@@ -75,6 +80,26 @@ Status write_trace(const ReportOptions& options, const ReportedRun& reported) {
     return success();
 }
 
+// Beside what was read.
+std::string place_of_page(const ReportOptions& options) {
+    if (!options.output.empty()) return options.output;
+    std::error_code unknown;
+    const std::filesystem::path run(options.runs.front());
+    if (std::filesystem::is_directory(run, unknown)) return (run / "report.html").string();
+    if (run.filename() == "stats.h5") return (run.parent_path() / "report.html").string();
+    return run.string() + ".html";
+}
+
+Status write_page(const ReportOptions& options, const ReportedRun& reported) {
+    const std::string path = place_of_page(options);
+    ::umask(0077);  // the page has what tasks wrote
+    const Status written = records::journal::write_atomically(path, views::web::report_page(reported),
+                                                              records::journal::Sync::never);
+    if (!written) return writing_failed(written.error(), "-o");
+    std::printf("%s\n", path.c_str());
+    return success();
+}
+
 void print(const ReportOptions& options, const std::vector<ReportedRun>& runs) {
     std::string text;
     if (options.form == ReportOptions::Form::text) {
@@ -91,10 +116,11 @@ void print(const ReportOptions& options, const std::vector<ReportedRun>& runs) {
 Status run(const ReportOptions& options) {
     std::vector<ReportedRun> runs;
     for (const std::string& path : options.runs) {
-        auto reported = read(path);
+        auto reported = read(options, path);
         if (!reported) return reported.error();
         runs.push_back(std::move(*reported));
     }
+    if (options.form == ReportOptions::Form::page) return write_page(options, runs.front());
     if (options.form == ReportOptions::Form::csv) return write_csv(options, runs.front());
     if (options.form == ReportOptions::Form::trace) return write_trace(options, runs.front());
     print(options, runs);

@@ -13,7 +13,9 @@ using Form = ReportOptions::Form;
 OptionTable options_of(ReportOptions& options) {
     return {
         {group, "Options"},
-        {"text", "", "print 40 lines, or compare two runs (default)"},
+        {"output,o", "FILE", "write the page to FILE (default: report.html in the run directory)"},
+        {"no-output", "", "leave out what tasks wrote to stderr, for others to read", &options.no_output},
+        {"text", "", "print 40 lines instead of a page; the default for two runs"},
         {"json", "", "print all figures as a JSON object; of two runs an array"},
         {"csv", "DIR",
          "write attempts.csv, workers.csv, account.csv, categories.csv and waiting.csv into DIR"},
@@ -39,6 +41,13 @@ Status fill(const Given& given, ReportOptions& options) {
         options.form = form;
         options.output = given.text(name);
     }
+    if (given.has("output")) {
+        if (!chosen.empty()) return usage_error("--output and --" + chosen + ": choose one");
+        if (options.runs.size() == 2) return usage_error("--output takes one run");
+        options.output = given.text("output");
+        if (options.output.empty()) return usage_error("--output takes a file, not ''");
+    }
+    if (options.runs.size() == 2 && chosen.empty()) options.form = Form::text;
     const bool writes = options.form == Form::csv || options.form == Form::trace;
     if (writes && options.output.empty())
         return usage_error("--" + chosen + " takes a " + (options.form == Form::csv ? "directory" : "file") +
@@ -61,13 +70,15 @@ std::string report_help() {
     ReportOptions none;
     return help_with(
         "Usage: work_queue_report [OPTION]... RUN [RUN]\n"
-        "Prints what a run did with its core time, what failed and why, which tasks were\n"
-        "slowest, how busy each host was, and what to change. Two runs are compared. RUN\n"
-        "is a run directory, a stats.h5, or a transactions log of this or another Work\n"
-        "Queue. The run may be live, ended or killed.\n\n",
+        "Writes one HTML file that shows what a run did with its core time, what failed and\n"
+        "why, which tasks were slowest, how busy each worker was, and what to change; or\n"
+        "prints the same as text. Two runs are compared. RUN is a run directory, a\n"
+        "stats.h5, or a transactions log of this or another Work Queue. The run may be\n"
+        "live, ended or killed.\n\n",
         options_of(none),
         "\nExamples:\n"
-        "  work_queue_report tasks.sh.wq                 40 lines; at the end of a batch\n"
+        "  work_queue_report tasks.sh.wq                 writes tasks.sh.wq/report.html\n"
+        "  work_queue_report --text tasks.sh.wq          40 lines; at the end of a batch\n"
         "                                                script, they are in slurm-N.out\n"
         "  work_queue_report before.wq after.wq          did the change help?\n"
         "  work_queue_report --json tasks.sh.wq | jq .failures\n"

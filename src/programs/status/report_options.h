@@ -10,11 +10,12 @@
 namespace wq::programs::status {
 
 struct ReportOptions {
-    enum class Form : std::uint8_t { text, json, csv, trace };
+    enum class Form : std::uint8_t { page, text, json, csv, trace };
 
     std::vector<std::string> runs;  // one, or two to compare
-    std::string output;             // the directory of Form::csv, the file of Form::trace
-    Form form = Form::text;
+    std::string output;             // the directory of Form::csv, the file of Form::page and Form::trace
+    Form form = Form::page;         // of two runs Form::text
+    bool no_output = false;         // without what tasks wrote to stderr
     bool help = false;
     bool version = false;
 };

@@ -1,0 +1,123 @@
+"""Usage: report_page_test.py WORK_QUEUE_RUN WORK_QUEUE_REPORT: what a reader of a report sees, in a headless Chromium.
+
+The numbers of the page are those of the run's joblog; every tab has something to read; nothing of a run is more than text; the
+page asks nobody for anything. WQ_PICTURES=DIR keeps pictures of the tabs, in both themes and at two widths.
+"""
+import csv
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+except ImportError:
+    webdriver = None
+
+TABS = ["overview", "timeline", "workers", "tasks", "failures", "waiting", "resources", "files", "account"]
+HOSTILE = "</script><img src=x onerror='window.wasRun=1'>"
+
+
+def skip(reason):
+    print(f"SKIP: {reason}")
+    sys.exit(77)
+
+
+def browser(folder, dark=False):
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for word in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={folder}/profile"]:
+        options.add_argument(word)
+    if dark:
+        options.add_argument("--force-dark-mode")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = Service(shutil.which("chromedriver"))
+    return webdriver.Chrome(service=service, options=options)
+
+
+def run_a_list(folder, run):
+    lines = [f"sleep 0.0{n % 10}" for n in range(40)]
+    lines += ["echo some reason >&2; exit 3"] * 4
+    lines += [f"#@{HOSTILE.replace(' ', '_')}", "true"]
+    (folder / "tasks.sh").write_text("\n".join(lines[:44]) + "\n")
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    done = subprocess.run([run, "--plots", "never", "tasks.sh"], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    with open(folder / "tasks.sh.wq" / "joblog.tsv", newline="") as joblog:
+        return list(csv.DictReader(joblog, delimiter="\t"))
+
+
+def tiles(page):
+    found = page.find_elements(By.CSS_SELECTOR, "#overview .tile")
+    return {one.find_element(By.TAG_NAME, "span").text: one.find_element(By.TAG_NAME, "b").text for one in found}
+
+
+def check_overview(page, joblog):
+    failed = sum(row["Exitval"] != "0" for row in joblog)
+    shown = tiles(page)
+    assert shown["tasks succeeded"] == str(len(joblog) - failed), shown
+    assert shown["tasks failed"] == str(failed), shown
+
+
+def check_tabs(page, joblog, pictures, name):
+    for tab in TABS:
+        page.find_element(By.ID, f"tab-{tab}").click()
+        panel = page.find_element(By.ID, tab)
+        assert panel.is_displayed() and len(panel.text) > 10, f"{tab} is empty"
+        width = page.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+        assert width <= 0, f"{tab} is {width} pixels wider than the window"
+        if pictures:
+            page.save_screenshot(f"{pictures}/{name}-{tab}.png")
+    page.find_element(By.ID, "tab-tasks").click()
+    rows = page.find_elements(By.CSS_SELECTOR, "#tasks tbody tr")
+    assert len(rows) == len(joblog), f"{len(rows)} rows of {len(joblog)}"
+    search = page.find_element(By.CSS_SELECTOR, "#tasks input[type=search]")
+    search.send_keys("exit 3")
+    assert len(page.find_elements(By.CSS_SELECTOR, "#tasks tbody tr")) == 4
+    assert "tasks=exit" in page.current_url, "what is chosen is in the address"
+    assert "some reason" in page.execute_script("return document.getElementById('failures').textContent")
+
+
+def check_quiet(page):
+    wrong = [entry for entry in page.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+    assert not wrong, wrong
+    asked = page.execute_script("return performance.getEntriesByType('resource').map(one => one.name)")
+    assert not asked, f"the page asked for {asked}"
+    assert page.execute_script("return window.wasRun === undefined")
+
+
+def main():
+    run, report = sys.argv[1:3]
+    if webdriver is None or not shutil.which("chromium") or not shutil.which("chromedriver"):
+        skip("no chromium, chromium-driver or python3-selenium (scripts/packages: views)")
+    pictures = os.environ.get("WQ_PICTURES")
+    with tempfile.TemporaryDirectory(prefix="wq-report.") as name:
+        folder = pathlib.Path(name)
+        joblog = run_a_list(folder, run)
+        hostile = folder / HOSTILE.replace("/", "_")
+        shutil.copytree(folder / "tasks.sh.wq", hostile)
+        subprocess.run([report, "-o", "report.html", "tasks.sh.wq"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([report, "-o", "hostile.html", str(hostile)], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        for dark in [False, True]:
+            page = browser(folder, dark)
+            try:
+                for width in [1280, 390]:
+                    page.set_window_size(width, 900)
+                    page.get(f"file://{folder}/report.html")
+                    page.refresh()
+                    check_overview(page, joblog)
+                    check_tabs(page, joblog, pictures, f"{'dark' if dark else 'light'}-{width}")
+                    check_quiet(page)
+                page.get(f"file://{folder}/hostile.html")
+                check_quiet(page)
+            finally:
+                page.quit()
+    print("passed")
+
+
+if __name__ == "__main__":
+    main()
