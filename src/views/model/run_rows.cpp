@@ -115,6 +115,7 @@ RunRows::RunRows(std::size_t attempts, Transfers transfers) : transfers_(transfe
 
 void RunRows::add(const records::hdf5::ManagerRow& row) {
     samples_.push_back(row);
+    bound_time(samples_.back().timestamp), bound_time(samples_.back().time_when_started);
 }
 
 void RunRows::add(const records::hdf5::WorkerRow& row) {
@@ -153,11 +154,14 @@ void RunRows::add(const records::hdf5::AskRow& row) {
 
 void RunRows::add(const records::hdf5::WorkerChangeRow& row) {
     changes_.push_back(row);
+    bound_time(changes_.back().time);
 }
 
 void RunRows::add(const records::hdf5::WaitingRow& row) {
-    if (const auto reason = named<engine::model::WaitReason>(row.reason.view()))
-        run_.waiting.push_back({row.time, row.tasks, place_in(asks_, row.ask), *reason});
+    const auto reason = named<engine::model::WaitReason>(row.reason.view());
+    if (!reason) return;
+    run_.waiting.push_back({row.time, row.tasks, place_in(asks_, row.ask), *reason});
+    bound_time(run_.waiting.back().time);
 }
 
 void RunRows::add(const records::hdf5::TransferRow& row) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <unordered_map>
 #include <utility>
 
@@ -55,7 +56,7 @@ namespace {
 std::int64_t bytes_of(std::string_view megabytes) {
     double value = 0;
     if (!read_whole(megabytes, value) || !(value > 0 && value < 1e12)) return 0;
-    return static_cast<std::int64_t>(value * 1024 * 1024 + 0.5);
+    return std::llround(value * 1024 * 1024);
 }
 
 // "17", or "1-31400" for calls of a range.

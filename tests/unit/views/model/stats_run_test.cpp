@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+#include <cstring>
 #include <filesystem>
+#include <random>
 #include <string>
 
 #include "records/hdf5/h5_writer.h"
@@ -13,6 +16,7 @@
 #include "unit/records/journal/records_testing.h"
 #include "views/model/account.h"
 #include "views/model/journal_run.h"
+#include "views/model/run_rows.h"
 
 namespace wq::views::model {
 namespace {
@@ -127,10 +131,7 @@ RunView run_at(const std::string& path) {
     return run.ok() ? std::move(*run) : RunView{};
 }
 
-void expect_small_run(const RunView& run) {
-    EXPECT_EQ(run.title, "tasks.sh");
-    ASSERT_EQ(run.attempts.size(), 1u);
-    const RunAttempt& attempt = run.attempts[0];
+void expect_small_attempt(const RunAttempt& attempt) {
     EXPECT_EQ(attempt.task, 1u);
     EXPECT_EQ(attempt.line, 1);
     EXPECT_EQ(attempt.submitted, start + second);
@@ -150,16 +151,9 @@ void expect_small_run(const RunView& run) {
     EXPECT_EQ(attempt.cores_peak, not_recorded);
     EXPECT_EQ(attempt.disk_wait, not_recorded);
     EXPECT_TRUE(attempt.is_accepted);
-    ASSERT_LT(attempt.category, run.categories.size());
-    EXPECT_EQ(run.categories[attempt.category].name, "analysis");
-    ASSERT_EQ(attempt.ask, 0u);
-    ASSERT_EQ(run.asks.size(), 1u);
-    EXPECT_EQ(run.asks[0].needs.cores, Count::of_thousandths(1500));
-    EXPECT_EQ(run.asks[0].needs.memory_mb, -1);
-    EXPECT_EQ(run.asks[0].features, "big");
-    ASSERT_EQ(attempt.worker, 0u);
-    ASSERT_EQ(run.workers.size(), 1u);
-    const RunWorker& worker = run.workers[0];
+}
+
+void expect_small_worker(const RunWorker& worker) {
     EXPECT_EQ(worker.id, 3u);
     EXPECT_EQ(worker.host, "node3");
     EXPECT_EQ(worker.cores, 4000);
@@ -172,6 +166,23 @@ void expect_small_run(const RunView& run) {
     ASSERT_EQ(worker.changes.size(), 1u);
     EXPECT_EQ(worker.changes[0].change, WorkerChange::draining);
     EXPECT_EQ(worker.changes[0].why, "20 s left");
+}
+
+void expect_small_run(const RunView& run) {
+    EXPECT_EQ(run.title, "tasks.sh");
+    ASSERT_EQ(run.attempts.size(), 1u);
+    const RunAttempt& attempt = run.attempts[0];
+    expect_small_attempt(attempt);
+    ASSERT_LT(attempt.category, run.categories.size());
+    EXPECT_EQ(run.categories[attempt.category].name, "analysis");
+    ASSERT_EQ(attempt.ask, 0u);
+    ASSERT_EQ(run.asks.size(), 1u);
+    EXPECT_EQ(run.asks[0].needs.cores, Count::of_thousandths(1500));
+    EXPECT_EQ(run.asks[0].needs.memory_mb, -1);
+    EXPECT_EQ(run.asks[0].features, "big");
+    ASSERT_EQ(attempt.worker, 0u);
+    ASSERT_EQ(run.workers.size(), 1u);
+    expect_small_worker(run.workers[0]);
     ASSERT_EQ(run.waiting.size(), 2u);
     EXPECT_EQ(run.waiting[0].ask, 0u);
     EXPECT_EQ(run.waiting[0].tasks, 2u);
@@ -355,6 +366,48 @@ TEST(StatsRun, OfATornJournalSkipsItsLastRecord) {
     EXPECT_TRUE(run.attempts.empty());
     EXPECT_EQ(run.workers.size(), 1u);
     EXPECT_THAT(run.lacks, Contains(HasSubstr("the last record of the journal is incomplete")));
+}
+
+template <class Row>
+Row random_row(std::mt19937& random) {
+    std::array<unsigned char, sizeof(Row)> bytes;
+    for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random());
+    Row row;
+    std::memcpy(static_cast<void*>(&row), bytes.data(), sizeof row);
+    return row;
+}
+
+// As a damaged file may have them: the account still adds up.
+TEST(StatsRun, OfRowsAtRandomHasAnAccount) {
+    for (unsigned seed = 0; seed < 300; ++seed) {
+        std::mt19937 random(seed);
+        RunRows rows(0, RunRows::Transfers::recorded);
+        for (unsigned n = 0; n < 6; ++n) {
+            rows.add(random_row<records::hdf5::ManagerRow>(random));
+            auto worker = random_row<records::hdf5::WorkerRow>(random);
+            worker.worker = n / 2;
+            rows.add(worker);
+            rows.add(random_row<records::hdf5::AskRow>(random));
+            auto change = random_row<records::hdf5::WorkerChangeRow>(random);
+            change.worker = n / 2, change.change = std::string_view("excluded");
+            rows.add(change);
+            auto waiting = random_row<records::hdf5::WaitingRow>(random);
+            waiting.reason = std::string_view("busy");
+            rows.add(waiting);
+            rows.add(random_row<records::hdf5::TransferRow>(random));
+            auto task = random_row<records::hdf5::TaskRow>(random);
+            task.worker = n / 2;
+            rows.add(task);
+        }
+        const RunView run = rows.result(seed % 2 == 0);
+        EXPECT_EQ(run.attempts.size(), 6u);
+        EXPECT_LE(run.begin, run.end);
+        const Account account = account_of(run);
+        CoreTime sum = 0;
+        for (const CoreTime line : account.lines) sum += line;
+        ASSERT_TRUE(sum == account.offered) << "seed " << seed;
+        ASSERT_TRUE(sum == offered_by(run.workers, run.end)) << "seed " << seed;
+    }
 }
 
 TEST(StatsRun, RefusesWhatIsNone) {

@@ -34,8 +34,8 @@ RunView run_of(const std::string& text) {
 
 constexpr WallMicros s = micros_per_second;
 
-TEST(TransactionsRun, OfCctoolsHasAttemptsWorkersAndFiles) {
-    const RunView run = run_of(log_of({
+RunView run_of_cctools() {
+    return run_of(log_of({
         {10, "MANAGER START"},
         {11, "WORKER worker-a 10.0.0.1:48268  CONNECTION"},
         {11,
@@ -61,6 +61,10 @@ TEST(TransactionsRun, OfCctoolsHasAttemptsWorkersAndFiles) {
         {25, "WORKER worker-a 10.0.0.1:48268  DISCONNECTION IDLE_OUT"},
         {26, "MANAGER END"},
     }));
+}
+
+TEST(TransactionsRun, OfCctoolsHasAttemptsWorkersAndFiles) {
+    const RunView run = run_of_cctools();
     EXPECT_EQ(run.title, "my.log");
     ASSERT_EQ(run.sessions.size(), 1u);
     EXPECT_EQ(run.begin, 10 * s);
