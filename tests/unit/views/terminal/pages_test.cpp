@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/text.h"
 #include "support/golden_file.h"
 #include "unit/views/terminal/hand_made_run.h"
 
@@ -42,6 +43,14 @@ TEST(Pages, Account) {
 }
 TEST(Pages, Help) {
     expect_page("help", "?");
+}
+
+TEST(Pages, TheGuideShowsTheOverview) {
+    const std::string guide = test::read_file((test::source_dir() / "share/doc/watching.md").string());
+    Watch watch = hand_made_watch();
+    const std::string text = text_of(watch);
+    for (std::string_view rest = text; !rest.empty();)
+        EXPECT_THAT(guide, HasSubstr("\n" + std::string(next_line(rest)) + "\n"));
 }
 
 TEST(Pages, WithoutUtf8) {
