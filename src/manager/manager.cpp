@@ -214,8 +214,15 @@ void Manager::tick(engine::model::Now now) {
     if (now.instant >= series_.next() && series_.take(stats(), now)) note_waiting(now);
 }
 
+// A shape that fits no worker costs up to some 100 us, and may be a row: 100 of them are looked at once a
+// second.
+constexpr Duration pause_by_shape = std::chrono::milliseconds(10);
+
 void Manager::note_waiting(engine::model::Now now) {
-    if (records_.wants_waiting()) records_.note_waiting(reactor_.waiting(), now);
+    if (now.instant < next_waiting_ || !records_.wants_waiting()) return;
+    const auto waiting = reactor_.waiting();
+    next_waiting_ = now.instant + static_cast<std::int64_t>(waiting.size()) * pause_by_shape;
+    records_.note_waiting(waiting, now);
 }
 
 std::optional<Instant> Manager::wakeup() const {

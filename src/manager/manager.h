@@ -160,6 +160,7 @@ class Manager final : private Router {
     // The run is over: writes its last figures.
     void end_samples(engine::model::Now now) {
         series_.finish(stats(), now);
+        next_waiting_ = {};
         note_waiting(now);
     }
 
@@ -202,6 +203,7 @@ class Manager final : private Router {
     RunRecords records_;
     WorkerChanges changes_;
     TimeSeries series_;
+    Instant next_waiting_;  // when what waits is looked at again
     StorageWatch storage_;
     LeaseSender leases_;
     WorkerNotices notices_;

@@ -22,7 +22,8 @@ JobKey key_of(const RunWorker& worker) {
 
 }  // namespace
 
-std::vector<Stay> stays_of(std::span<const RunWorker> workers, WallMicros end) {
+std::vector<Stay> stays_of(std::span<const RunWorker> workers, WallMicros begin, WallMicros end) {
+    bound_time(begin);
     std::vector<std::size_t> order(workers.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
@@ -35,6 +36,7 @@ std::vector<Stay> stays_of(std::span<const RunWorker> workers, WallMicros end) {
         Stay stay{worker.job_started > 0 ? worker.job_started : worker.process_started,
                   worker.left > 0 ? worker.left : end};
         bound_time(joined), bound_time(stay.begin), bound_time(stay.end);
+        if (stay.begin != 0) stay.begin = std::max(stay.begin, begin);
         if (joined != 0) stay.begin = stay.begin == 0 ? joined : std::min(stay.begin, joined);
         if (stay.begin == 0) stay.begin = stay.end;
         if (worker.job_started > 0 || worker.process_started > 0) {

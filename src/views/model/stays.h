@@ -22,10 +22,10 @@ struct Stay {
 };
 
 // Of each worker, in their order: from the start of its batch job, else of its process, else from when it
-// joined, until it left, else until `end`. Of workers that follow each other in one batch job on a host (it
-// began again, or the run was resumed), each begins where the one before has left, so that nothing counts
-// twice.
-std::vector<Stay> stays_of(std::span<const RunWorker> workers, WallMicros end);
+// joined, until it left, else until `end`; but not before the run's `begin`: what a batch job or a process
+// did before is not this run's. Of workers that follow each other in one batch job on a host (it began again,
+// or the run was resumed), each begins where the one before has left, so that nothing counts twice.
+std::vector<Stay> stays_of(std::span<const RunWorker> workers, WallMicros begin, WallMicros end);
 
 // Cores of allocations that no worker offered, while at least one of the batch job was on that host.
 CoreTime not_offered_by(std::span<const RunWorker> workers, std::span<const Stay> stays);

@@ -258,8 +258,8 @@ class HostTable {
                 places_[worker] = hosts_.size();
                 offering.push_back(run.workers[worker]);
             }
-            host.offered_core_seconds =
-                static_cast<double>(model::offered_by(offering, run.end)) / 1000 / micros_per_second;
+            host.offered_core_seconds = static_cast<double>(model::offered_by(offering, run.begin, run.end)) /
+                                        1000 / micros_per_second;
             hosts_.push_back(std::move(host));
         }
     }
@@ -268,7 +268,7 @@ class HostTable {
         if (attempt.worker >= places_.size() || attempt.ending == Ending::never_ran) return;
         HostFigures& host = hosts_[places_[attempt.worker]];
         if (!has_ended(attempt)) {
-            const Interval interval = interval_of(run_, attempt);
+            const TimeSpan interval = time_span_of(run_, attempt);
             host.core_seconds += cores_of(attempt.cores) * seconds(interval.end - interval.begin);
             return;
         }
@@ -405,13 +405,13 @@ const std::string& host_of(const RunView& run, const RunAttempt& attempt) {
     return attempt.worker < run.workers.size() ? run.workers[attempt.worker].host : no_name;
 }
 
-Interval interval_of(const RunView& run, const RunAttempt& attempt) {
+TimeSpan time_span_of(const RunView& run, const RunAttempt& attempt) {
     const auto first_known = [](std::initializer_list<WallMicros> times) {
         const auto found =
             std::find_if(times.begin(), times.end(), [](WallMicros time) { return time != 0; });
         return found == times.end() ? WallMicros{0} : *found;
     };
-    Interval interval;
+    TimeSpan interval;
     interval.begin =
         std::max(run.begin, first_known({attempt.started, attempt.dispatched, attempt.received}));
     // The wall time of a range is a sum.

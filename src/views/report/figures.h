@@ -131,10 +131,10 @@ const std::string& host_of(const model::RunView& run, const model::RunAttempt& a
 
 // When it began to take its worker's time, and when that ended; both in the run's time, the end never before
 // the begin. A running attempt ends with the run.
-struct Interval {
+struct TimeSpan {
     WallMicros begin = 0;
     WallMicros end = 0;
 };
-Interval interval_of(const model::RunView& run, const model::RunAttempt& attempt);
+TimeSpan time_span_of(const model::RunView& run, const model::RunAttempt& attempt);
 
 }  // namespace wq::views::report

@@ -27,7 +27,7 @@ std::size_t worker_of(const RunView& run, const LaneEntry& entry) {
 // Lanes of one worker, for attempts by their begin: the lowest free one.
 class Lanes {
   public:
-    std::uint32_t take(const Interval& interval) {
+    std::uint32_t take(const TimeSpan& interval) {
         while (!busy_.empty() && busy_.top().first <= interval.begin) {
             free_.push(busy_.top().second);
             busy_.pop();
@@ -106,7 +106,7 @@ class TraceWriter {
 
     void put_event(std::string& text, const LaneEntry& entry) {
         const RunAttempt& attempt = run_.attempts[entry.attempt];
-        const Interval interval = interval_of(run_, attempt);
+        const TimeSpan interval = time_span_of(run_, attempt);
         const std::size_t category = std::min<std::size_t>(attempt.category, run_.categories.size());
         begin_event(text);
         text += R"({"ph":"X","name":"task )";
@@ -152,14 +152,14 @@ std::vector<LaneEntry> lanes_of(const RunView& run) {
         const std::size_t first = worker_of(run, a);
         const std::size_t second = worker_of(run, b);
         if (first != second) return first < second;
-        const WallMicros begin = interval_of(run, run.attempts[a.attempt]).begin;
-        const WallMicros other = interval_of(run, run.attempts[b.attempt]).begin;
+        const WallMicros begin = time_span_of(run, run.attempts[a.attempt]).begin;
+        const WallMicros other = time_span_of(run, run.attempts[b.attempt]).begin;
         return begin != other ? begin < other : a.attempt < b.attempt;
     });
     Lanes lanes;
     for (std::size_t n = 0; n < entries.size(); ++n) {
         if (n > 0 && worker_of(run, entries[n]) != worker_of(run, entries[n - 1])) lanes = Lanes();
-        entries[n].lane = lanes.take(interval_of(run, run.attempts[entries[n].attempt]));
+        entries[n].lane = lanes.take(time_span_of(run, run.attempts[entries[n].attempt]));
     }
     return entries;
 }

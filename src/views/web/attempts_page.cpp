@@ -17,10 +17,13 @@ namespace wq::views::web {
 namespace {
 
 std::string number(std::uint64_t value) {
-    std::string digits;
+    std::string digits, grouped;
     records::journal::put_number(digits, value);
-    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-    return digits;
+    for (std::size_t at = 0; at < digits.size(); ++at) {
+        if (at > 0 && (digits.size() - at) % 3 == 0) grouped += ',';
+        grouped += digits[at];
+    }
+    return grouped;
 }
 
 // In a <script>, no text may end it.

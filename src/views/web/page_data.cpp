@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "views/plot_figures.h"
 #include "views/report/json_report.h"
 #include "views/report/trace_file.h"
-#include "views/plot_figures.h"
 #include "views/web/columns.h"
 
 namespace wq::views::web {
@@ -97,7 +97,7 @@ Json attempts_of(const RunView& run, const std::vector<report::LaneEntry>& shown
         put_column(columns, name, shown,
                    [&](const report::LaneEntry& entry) { return value(run.attempts[entry.attempt]); });
     };
-    const auto stay = [&](const RunAttempt& one) { return report::interval_of(run, one); };
+    const auto stay = [&](const RunAttempt& one) { return report::time_span_of(run, one); };
     put("task", [](const RunAttempt& one) { return one.task; });
     put("line", [](const RunAttempt& one) { return one.line; });
     put("attempt", [](const RunAttempt& one) { return one.attempt; });
@@ -164,7 +164,7 @@ Json busy_of(const RunView& run, const std::vector<report::LaneEntry>& lanes) {
     std::vector<double> busy(rows * bins);
     for (const report::LaneEntry& entry : lanes) {
         const RunAttempt& attempt = run.attempts[entry.attempt];
-        const report::Interval stay = report::interval_of(run, attempt);
+        const report::TimeSpan stay = report::time_span_of(run, attempt);
         double* const row = &busy[worker_row(run, attempt) * bins];
         const double from = static_cast<double>(stay.begin - run.begin) / width;
         const double to = static_cast<double>(stay.end - run.begin) / width;

@@ -83,7 +83,7 @@ RunView small_run() {
 Account checked(const RunView& run) {
     const Account account = account_of(run);
     EXPECT_TRUE(sum_of(account) == account.offered);
-    EXPECT_TRUE(account.offered == offered_by(run.workers, run.end));
+    EXPECT_TRUE(account.offered == offered_by(run.workers, run.begin, run.end));
     CoreTime lost = 0;
     for (const CoreTime one : account.lost_by_ending) lost += one;
     EXPECT_TRUE(lost == account.at(AccountLine::lost));
@@ -183,6 +183,7 @@ TEST(Account, KnowsStatesOfWorkers) {
     RunView run = small_run();
     RunWorker& worker = run.workers[0];
     worker.job = "4711";
+    run.begin = 20;
     worker.job_started = 50, worker.process_started = 80;
     worker.allocated_cores = 5000;
     worker.changes = {{200, WorkerChange::disconnected, ""}, {300, WorkerChange::back, ""},
@@ -201,11 +202,12 @@ TEST(Account, KnowsStatesOfWorkers) {
 
 TEST(Account, CountsNoTimeOfABatchJobTwice) {
     RunView run = small_run();
+    run.begin = 50;  // what the job did before is not this run's
     run.workers = {worker_with(2, 100, 400), worker_with(2, 600, 1100), worker_with(2, 150, 1100)};
     for (RunWorker& worker : run.workers) {
         worker.host = "node1";
         worker.job = "4711";
-        worker.job_started = 50;
+        worker.job_started = 10;
         worker.allocated_cores = 4000;
     }
     const Account account = checked(run);

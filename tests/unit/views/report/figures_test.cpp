@@ -191,7 +191,7 @@ TEST(Figures, IntervalNeverEndsBeforeItBegins) {
     model::RunView run = test::sample_view();
     model::RunAttempt odd = test::attempt(1, 0, 0, -50, 0);  // the clock of its host is behind
     odd.ended = odd.received = test::begin - 70 * test::second;
-    const Interval interval = interval_of(run, odd);
+    const TimeSpan interval = time_span_of(run, odd);
     EXPECT_EQ(interval.begin, run.begin);
     EXPECT_EQ(interval.end, run.begin);
 }
