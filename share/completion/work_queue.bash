@@ -71,7 +71,7 @@ _work_queue_report() {
     if [[ $before == --csv ]]; then
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
     elif [[ $word == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "--csv --help --json --text --trace --version" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "--csv --help --json --no-output --output --text --trace --version" -- "$word")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi

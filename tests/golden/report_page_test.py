@@ -39,15 +39,14 @@ def browser(folder, dark=False):
     return webdriver.Chrome(service=service, options=options)
 
 
-def run_a_list(folder, run):
+def run_a_list(folder, run, name):
     lines = [f"sleep 0.0{n % 10}" for n in range(40)]
-    lines += ["echo some reason >&2; exit 3"] * 4
-    lines += [f"#@{HOSTILE.replace(' ', '_')}", "true"]
-    (folder / "tasks.sh").write_text("\n".join(lines[:44]) + "\n")
+    lines += [f"echo 'some reason {HOSTILE}' >&2; exit 3" for _ in range(4)]
+    (folder / name).write_text("\n".join(lines) + "\n")
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    done = subprocess.run([run, "--plots", "never", "tasks.sh"], cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run([run, "--plots", "never", name], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 1, done.stderr
-    with open(folder / "tasks.sh.wq" / "joblog.tsv", newline="") as joblog:
+    with open(folder / f"{name}.wq" / "joblog.tsv", newline="") as joblog:
         return list(csv.DictReader(joblog, delimiter="\t"))
 
 
@@ -97,22 +96,25 @@ def main():
     pictures = os.environ.get("WQ_PICTURES")
     with tempfile.TemporaryDirectory(prefix="wq-report.") as name:
         folder = pathlib.Path(name)
-        joblog = run_a_list(folder, run)
-        hostile = folder / HOSTILE.replace("/", "_")
-        shutil.copytree(folder / "tasks.sh.wq", hostile)
-        subprocess.run([report, "-o", "report.html", "tasks.sh.wq"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([report, "-o", "hostile.html", str(hostile)], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        hostile = f"{HOSTILE.replace('/', '_')}.sh"
+        joblog = run_a_list(folder, run, "tasks.sh")
+        run_a_list(folder, run, hostile)
+        subprocess.run([report, "tasks.sh.wq"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([report, "-o", "hostile.html", f"{hostile}.wq"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         for dark in [False, True]:
             page = browser(folder, dark)
             try:
                 for width in [1280, 390]:
                     page.set_window_size(width, 900)
-                    page.get(f"file://{folder}/report.html")
+                    page.get(f"file://{folder}/tasks.sh.wq/report.html")
                     page.refresh()
                     check_overview(page, joblog)
                     check_tabs(page, joblog, pictures, f"{'dark' if dark else 'light'}-{width}")
                     check_quiet(page)
                 page.get(f"file://{folder}/hostile.html")
+                for tab in TABS:
+                    page.find_element(By.ID, f"tab-{tab}").click()
+                assert "<img" in page.find_element(By.TAG_NAME, "h1").text, "the name is shown as it is"
                 check_quiet(page)
             finally:
                 page.quit()

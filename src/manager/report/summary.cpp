@@ -221,6 +221,7 @@ std::string summary_text(const Summary& summary) {
         positive(summary.stats.tasks_done - summary.stats.tasks_failed) <= summary.succeeded_earlier)
         text += "No task succeeded: give a longer time limit (no task starts in its last minute).\n";
     if (!summary.plots.empty()) text += "Plots: " + summary.run_directory + "/plots\n";
+    if (!summary.report.empty()) text += "Report: " + summary.report + "\n";
     if (summary.outputs_truncated > 0)
         text += "Output of " + count_of(summary.outputs_truncated, "task") + " was cut at " +
                 format_size(static_cast<std::int64_t>(summary.output_limit)) +
@@ -256,6 +257,7 @@ std::string summary_json(const Summary& summary) {
     root["stale_reports"] = summary.stale_reports;
     root["run_directory"] = summary.run_directory;
     root["plots"] = summary.plots;
+    root["report"] = summary.report.empty() ? Json() : Json(summary.report);
     root["failures"] = Json::array();
     for (const manager::FailureExample& example : summary.failures->kinds())
         root["failures"].push_back({{"task", example.task.value() + 1},

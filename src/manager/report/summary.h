@@ -54,6 +54,7 @@ struct Summary {
     std::string shared_list;  // the list that is marked, and so says what is left to do; empty: none is
     StartedAs started;
     std::vector<std::string> plots;  // paths
+    std::string report;              // path of the page; "": none
     const manager::Failures* failures = nullptr;
     std::vector<CategoryFigures> categories;
 };

@@ -510,8 +510,10 @@ class Run {
         write_end(outcome);
         const bool quick_end = rank_.stop.killed_after_signal &&
                                outcome.finished.stopped == engine::model::StopReason::interrupted;
-        if (!quick_end)
-            summary.plots = draw_plots(rank_.options.plots, place_.directory.path(), summary.seconds);
+        if (!quick_end && are_wanted(rank_.options.plots, summary.seconds)) {
+            summary.plots = draw_plots(place_.directory.path());
+            summary.report = write_report(place_.directory.path());
+        }
         const std::string text = rank_.options.json ? manager::report::summary_json(summary)
                                                     : manager::report::summary_text(summary);
         std::fwrite(text.data(), 1, text.size(), stdout);

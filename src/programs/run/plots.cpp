@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Shorter runs are not plotted by default: drawing takes about half a second.
+// Shorter runs get no plots and no report by default: drawing takes about half a second.
 constexpr double worth_a_plot_seconds = 5;
 
 bool in_path(const char* program) {
@@ -35,20 +35,37 @@ bool in_path(const char* program) {
     return false;
 }
 
+// Runs a command from the folder of this program. False: it is missing, or failed. Signals are blocked here,
+// not in the child, so that Ctrl-C stops it.
+bool run_beside(const char* name, const std::vector<std::string>& words) {
+    std::error_code failed;
+    const fs::path program = fs::read_symlink("/proc/self/exe", failed).parent_path() / name;
+    if (failed || ::access(program.c_str(), X_OK) != 0) return false;
+    std::vector<std::string> command{program.string()};
+    command.insert(command.end(), words.begin(), words.end());
+    Child child(command, {});
+    return child.running() && child.wait() == 0;
+}
+
 }  // namespace
 
-std::vector<std::string> draw_plots(Plots when, const std::string& run_directory, double run_seconds) {
-    if (when == Plots::never || (when == Plots::automatic && run_seconds < worth_a_plot_seconds)) return {};
+bool are_wanted(Plots when, double run_seconds) {
+    return when == Plots::always || (when == Plots::automatic && run_seconds >= worth_a_plot_seconds);
+}
+
+std::string write_report(const std::string& run_directory) {
+    const std::string page = run_directory + "/report.html";
+    return run_beside("work_queue_report", {"-o", page, run_directory}) ? page : "";
+}
+
+std::vector<std::string> draw_plots(const std::string& run_directory) {
+    if (!in_path("gnuplot")) return {};
     std::error_code failed;
-    const fs::path program =
-        fs::read_symlink("/proc/self/exe", failed).parent_path() / "work_queue_graph_log";
-    if (failed || ::access(program.c_str(), X_OK) != 0 || !in_path("gnuplot")) return {};
     const fs::path folder = fs::path(run_directory) / "plots";
     fs::create_directories(folder, failed);
-    // Signals are blocked here, not in the child, so that Ctrl-C stops it.
-    Child drawing(
-        {program.string(), "--skip-empty", "-o", (folder / "run").string(), run_directory + "/stats.h5"}, {});
-    if (!drawing.running() || drawing.wait() != 0) return {};
+    if (!run_beside("work_queue_graph_log",
+                    {"--skip-empty", "-o", (folder / "run").string(), run_directory + "/stats.h5"}))
+        return {};
     std::vector<std::string> files;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed))
         files.push_back(entry.path().string());

@@ -1,4 +1,4 @@
-// Draws the plots of a run at its end, using the command that users have.
+// Draws the plots of a run and writes its report at its end, using the commands that users have.
 #pragma once
 
 #include <string>
@@ -10,9 +10,16 @@
 
 namespace wq::programs::run {
 
+// Whether a run of so many seconds gets plots and a report.
+bool are_wanted(Plots when, double run_seconds);
+
+// Runs work_queue_report, from the folder of this program. Returns RUN_DIR/report.html; "": the command is
+// missing or failed.
+std::string write_report(const std::string& run_directory);
+
 // Runs work_queue_graph_log, from the folder of this program, on RUN_DIR/stats.h5. Returns the files drawn,
-// in RUN_DIR/plots. Draws nothing if `when` forbids it, or if work_queue_graph_log or gnuplot is missing.
-std::vector<std::string> draw_plots(Plots when, const std::string& run_directory, double run_seconds);
+// in RUN_DIR/plots. Draws nothing if work_queue_graph_log or gnuplot is missing.
+std::vector<std::string> draw_plots(const std::string& run_directory);
 
 // Draws plots with gnuplot.
 

@@ -159,7 +159,8 @@ OptionTable options_of(RunOptions& run) {
         {"progress", "auto|always|never",
          "show a progress line on a terminal; elsewhere, print a line every second (always), or every 10 s "
          "in the first minute, then every minute (auto) (default: auto)"},
-        {"plots", "auto|always|never", "draw plots at the end (default: auto, if the run took at least 5 s)"},
+        {"plots", "auto|always|never",
+         "draw plots and write report.html at the end (default: auto, if the run took at least 5 s)"},
         {"json", "", "print the summary, or --status, as JSON on stdout", &run.json},
         {"stats-log", "FILE", "also write Work Queue's statistics log to FILE", &run.stats_log},
         {"verbose,v", "", "print more messages", &run.verbose},
