@@ -12,6 +12,10 @@
 // The free cores of a worker that takes tasks belong to the first line that any ready ask gives. What a task
 // would take there is what the engine's rules give by default (engine/model/allocation.h).
 //
+// Attempts that run have no record. In a session that is live, or that was killed, the samples say how many
+// cores are allocated: so many of the free ones are `running` in the first case, `lost` (Ending::killed) in
+// the second, from each sample to the next.
+//
 // A row of several calls holds min(cores of the worker, allocation * wall_us / (received - started)) from
 // started to received: the row does not say when each call ran.
 //
