@@ -277,7 +277,7 @@ Json files_of(const RunView& run) {
 Json page_data(const report::ReportedRun& reported) {
     const RunView& run = reported.run;
     const PageClock clock(run);
-    const std::vector<report::LaneEntry> lanes = report::lanes_of(run);
+    const std::vector<report::LaneEntry> lanes = report::lanes_of(run, 10'000);
     const std::vector<report::LaneEntry> shown = chosen(run, lanes);
     Json categories = Json::array();
     for (std::size_t n = 0; n < run.categories.size(); ++n)

@@ -18,7 +18,7 @@
     for (; value >= 1024 && at + 1 < units.length; ++at) value /= 1024;
     return `${number(value, at === 0 ? 0 : 1)} ${units[at]}`;
   };
-  const coreTime = value => report.account.offered_core_seconds >= 3600 ? `${number(value / 3600, 2)} core-hours` : `${number(value, 1)} core-seconds`;
+  const coreTime = value => report.account.offered_core_seconds >= 3600 ? `${number(value / 3600, 2)} core-hours` : `${number(value, 2)} core-seconds`;
   const date = us => us ? new Date(us / 1000).toLocaleString("en", {dateStyle: "medium", timeStyle: "medium"}) : "not recorded";
 
   const count = data.attempts.count;
@@ -249,7 +249,10 @@
     const show = () => {
       legend.textContent = "";
       const paint = paints[colorName];
-      paint.names.slice(0, 60).forEach((name, at) => {
+      const isUsed = new Set();
+      for (let i = 0; i < count; ++i) isUsed.add(paint.of(i));
+      paint.names.forEach((name, at) => {
+        if (!isUsed.has(at) || legend.childElementCount >= 60) return;
         const part = addElement(legend, "span");
         addElement(part, "span", "", {className: "box"}).style.background = `rgb(${paint.colors[at].map(Math.round).join(",")})`;
         part.append(` ${name}`);

@@ -179,6 +179,44 @@ TEST(Account, SharesCoresInProportionAndLetsLeasesWait) {
     EXPECT_TRUE(account.above_allocation == 300'000);
 }
 
+// One attempt ran to its end and has a record; another one runs, which only the samples know.
+RunView run_with_a_task_without_record() {
+    RunView run = small_run();
+    run.sessions = {{100, 1100}};
+    run.attempts = {success(1, 100, 100, 500)};
+    for (const WallMicros time : {100, 300, 500, 1100}) {
+        RunSample sample{time, {}};
+        sample.stats.tasks_running = sample.stats.committed_cores = time == 300 ? 2 : 1;
+        run.samples.push_back(sample);
+    }
+    return run;
+}
+
+TEST(Account, KnowsByTheSamplesThatTasksRun) {
+    RunView run = run_with_a_task_without_record();
+    run.is_live = true;
+    const Account account = checked(run);
+    // From 300 on; until then the other core is free.
+    EXPECT_TRUE(account.at(AccountLine::running) == 1000 * 800);
+    EXPECT_TRUE(account.at(AccountLine::useful) == 1000 * 400);
+    EXPECT_TRUE(account.at(AccountLine::dispatch) == 0);
+}
+
+TEST(Account, CountsWhatRanWhenTheManagerWasKilledAsLost) {
+    const Account account = checked(run_with_a_task_without_record());
+    EXPECT_TRUE(account.at(AccountLine::running) == 0);
+    EXPECT_TRUE(account.at(AccountLine::lost) == 1000 * 800);
+    EXPECT_TRUE(account.lost_by_ending[static_cast<std::size_t>(Ending::killed)] == 1000 * 800);
+}
+
+TEST(Account, NeedsNoSamplesOfASessionThatEnded) {
+    RunView run = run_with_a_task_without_record();
+    run.samples.back().stats.tasks_running = 0;
+    const Account account = checked(run);
+    EXPECT_TRUE(account.at(AccountLine::lost) == 0);
+    EXPECT_TRUE(account.at(AccountLine::running) == 0);
+}
+
 TEST(Account, KnowsStatesOfWorkers) {
     RunView run = small_run();
     RunWorker& worker = run.workers[0];
