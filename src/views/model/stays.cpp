@@ -12,12 +12,26 @@ namespace wq::views::model {
 
 namespace {
 
+// Managers compute the start of a process from its age, each time that it joins: two such times of one
+// process differ by what a message took, or a clock was set.
+constexpr WallMicros same_start = 2'000'000;
+
 // Workers of one batch job on one host, or of one process.
 using JobKey = std::tuple<std::string, std::string, WallMicros>;
 
 JobKey key_of(const RunWorker& worker) {
     if (!worker.job.empty()) return {worker.host, worker.job, 0};
     return {worker.host, "", worker.job_started != 0 ? worker.job_started : worker.process_started};
+}
+
+// Its key in the map, or that of the same batch job or process.
+template <class Value>
+Value& find_or_add(std::map<JobKey, Value>& known, JobKey key) {
+    const auto found = known.lower_bound({std::get<0>(key), std::get<1>(key), std::get<2>(key) - same_start});
+    const bool is_same = found != known.end() && std::get<0>(found->first) == std::get<0>(key) &&
+                         std::get<1>(found->first) == std::get<1>(key) &&
+                         std::get<2>(found->first) <= std::get<2>(key) + same_start;
+    return is_same ? found->second : known[std::move(key)];
 }
 
 }  // namespace
@@ -40,7 +54,7 @@ std::vector<Stay> stays_of(std::span<const RunWorker> workers, WallMicros begin,
         if (joined != 0) stay.begin = stay.begin == 0 ? joined : std::min(stay.begin, joined);
         if (stay.begin == 0) stay.begin = stay.end;
         if (worker.job_started > 0 || worker.process_started > 0) {
-            std::set<WallMicros>& before = ends[key_of(worker)];
+            std::set<WallMicros>& before = find_or_add(ends, key_of(worker));
             const auto next = before.upper_bound(joined);
             if (next != before.begin()) stay.begin = std::max(stay.begin, *std::prev(next));
             stay.end = std::max(stay.end, stay.begin);
@@ -65,7 +79,7 @@ CoreTime not_offered_by(std::span<const RunWorker> workers, std::span<const Stay
     std::map<JobKey, Allocation> allocations;
     for (std::size_t i = 0; i < workers.size(); ++i) {
         if (workers[i].allocated_cores <= 0 || workers[i].job.empty()) continue;
-        Allocation& allocation = allocations[key_of(workers[i])];
+        Allocation& allocation = find_or_add(allocations, key_of(workers[i]));
         allocation.cores = std::max(allocation.cores, workers[i].allocated_cores);
         allocation.changes.push_back({stays[i].begin, cores_of(workers[i]), 1});
         allocation.changes.push_back({stays[i].end, -cores_of(workers[i]), -1});

@@ -321,28 +321,19 @@
     }
   }
   function waitingPanel(parent) {
-    const {asks, reasons} = data.waiting;
-    const rows = columnsOf(data.waiting.columns, data.waiting.count);
+    const {reasons, left} = data.waiting;
     if (data.waiting.count === 0) return addElement(parent, "p", "This run did not record what waited and why.");
-    const sums = reasons.map(() => ({x: [], y: [], now: 0}));
-    const last = new Map();
-    for (let i = 0; i < data.waiting.count; ++i) {
-      const key = `${rows.ask[i]} ${rows.reason[i]}`;
-      const sum = sums[rows.reason[i]];
-      sum.now += rows.tasks[i] - (last.get(key) || 0);
-      last.set(key, rows.tasks[i]);
-      sum.x.push(seconds(rows.time[i]));
-      sum.y.push(sum.now);
-    }
-    for (const sum of sums) { sum.x.push(end); sum.y.push(sum.now); }
-    addCurves(parent, "Tasks that wait, by reason", "tasks", reasons.map((reason, at) => ({name: reason.name.replaceAll("_", " "), ...sums[at]})), end);
-    const left = [...last].filter(([, tasks]) => tasks > 0).map(([key, tasks]) => ({ask: Number(key.split(" ")[0]), reason: Number(key.split(" ")[1]), tasks}));
+    const rows = columnsOf(data.waiting.columns, data.waiting.count);
+    const x = [...rows.time.map(seconds), end];
+    const curve = name => ({name: name.replaceAll("_", " "), x, y: [...rows[name], rows[name][data.waiting.count - 1]]});
+    addCurves(parent, "Tasks that wait, by reason", "tasks", reasons.map(reason => curve(reason.name)), end);
     addElement(parent, "h2", report.live ? "Now" : "At the end");
     if (left.length === 0) return addElement(parent, "p", "Nothing waited.");
+    const asked = ask => [ask.cores >= 0 ? `${ask.cores} cores` : "", ask.memory_mib >= 0 ? size(ask.memory_mib) : "", ask.features];
     put("waiting", parent, [
       {name: "tasks", of: i => left[i].tasks}, {name: "reason", of: i => reasons[left[i].reason].name.replaceAll("_", " ")},
       {name: "meaning", of: i => reasons[left[i].reason].meaning},
-      {name: "asks for", of: i => left[i].ask, text: i => left[i].ask < asks.length ? [asks[left[i].ask].cores >= 0 ? `${asks[left[i].ask].cores} cores` : "", asks[left[i].ask].memory_mib >= 0 ? size(asks[left[i].ask].memory_mib) : "", asks[left[i].ask].features].filter(text => text !== "").join(", ") || "nothing special" : "any"},
+      {name: "asks for", of: i => left[i].ask ? asked(left[i].ask).filter(text => text !== "").join(", ") || "nothing special" : "any"},
     ], left.length);
     return undefined;
   }

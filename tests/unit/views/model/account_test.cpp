@@ -254,6 +254,17 @@ TEST(Account, CountsNoTimeOfABatchJobTwice) {
     EXPECT_TRUE(account.not_offered == 0);
 }
 
+TEST(Account, CountsNoTimeOfAProcessTwiceThatJoinsTwice) {
+    RunView run = small_run();
+    run.begin = 1;
+    run.end = 9'000'000;
+    run.workers = {worker_with(2, 1'000'100, 4'000'000), worker_with(2, 6'000'000, 9'000'000)};
+    run.workers[0].process_started = 1'000'000;
+    run.workers[1].process_started = 1'000'017;  // computed again when it joined the resumed run
+    const Account account = checked(run);
+    EXPECT_TRUE(account.offered == CoreTime{2000} * 8'000'000);
+}
+
 TEST(Account, TellsWhyNoTaskIsReady) {
     RunView run = small_run();
     run.workers = {worker_with(1, 100, 1100)};
