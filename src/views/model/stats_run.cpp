@@ -121,10 +121,17 @@ Result<RunView> read_beside(const fs::path& folder, const Error& why, bool is_li
 
 }  // namespace
 
+std::string folder_of_run(const std::string& path) {
+    std::error_code unknown;
+    if (fs::is_directory(path, unknown)) return path;
+    const std::string folder = fs::path(path).parent_path().string();
+    return folder.empty() ? "." : folder;
+}
+
 Result<RunView> read_run(const std::string& path) {
     std::error_code unknown;
     const bool is_folder = fs::is_directory(path, unknown);
-    const fs::path folder = is_folder ? fs::path(path) : fs::path(path).parent_path();
+    const fs::path folder = folder_of_run(path);
     const std::string stats = is_folder ? (folder / "stats.h5").string() : path;
     const bool is_live =
         fs::exists(folder / "lock", unknown) && records::journal::RunDirectory::is_taken(folder);

@@ -337,6 +337,14 @@ TEST(StatsRun, OfALiveRunHasWorkersThatAreThere) {
     EXPECT_THAT(run.lacks, Contains(HasSubstr("attempts that run now are not in stats.h5")));
 }
 
+TEST(StatsRun, KnowsTheFolderOfAFile) {
+    const TempDir dir;
+    EXPECT_EQ(folder_of_run("stats.h5"), ".");
+    EXPECT_EQ(folder_of_run("tasks.wq/stats.h5"), "tasks.wq");
+    EXPECT_EQ(folder_of_run("/stats.h5"), "/");
+    EXPECT_EQ(folder_of_run(dir.path()), dir.path());
+}
+
 TEST(StatsRun, OfADamagedFileIsThatOfTheJournal) {
     const TempDir dir;
     write_stats(dir.file("stats.h5"), small_records());
