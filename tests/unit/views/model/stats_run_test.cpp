@@ -11,6 +11,7 @@
 #include "records/hdf5/h5_writer.h"
 #include "records/hdf5/rows.h"
 #include "records/journal/journal.h"
+#include "records/journal/run_status.h"
 #include "support/folder.h"
 #include "unit/records/hdf5/python.h"
 #include "unit/records/journal/records_testing.h"
@@ -335,6 +336,21 @@ TEST(StatsRun, OfALiveRunHasWorkersThatAreThere) {
     EXPECT_TRUE(run.is_live);
     EXPECT_EQ(run.workers.at(0).left, 0);
     EXPECT_THAT(run.lacks, Contains(HasSubstr("attempts that run now are not in stats.h5")));
+}
+
+// Another host may not see the lock of the run directory.
+TEST(StatsRun, IsLiveIfAFreshStatusSaysSo) {
+    const TempDir dir;
+    write_stats(dir.file("stats.h5"), small_records());
+    EXPECT_FALSE(run_at(dir.path()).is_live);
+    journal::RunStatus status;
+    status.state = "running";
+    ASSERT_TRUE(journal::write_status(dir.path(), status).ok());
+    EXPECT_TRUE(run_at(dir.path()).is_live);
+    EXPECT_TRUE(run_at(dir.file("stats.h5")).is_live);
+    status.state = "finished";
+    ASSERT_TRUE(journal::write_status(dir.path(), status).ok());
+    EXPECT_FALSE(run_at(dir.path()).is_live);
 }
 
 TEST(StatsRun, KnowsTheFolderOfAFile) {
