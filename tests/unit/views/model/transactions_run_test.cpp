@@ -118,6 +118,19 @@ TEST(TransactionsRun, OfCctoolsHasAttemptsWorkersAndFiles) {
     EXPECT_TRUE(account.at(AccountLine::lost) == CoreTime{1000} * (5 * s) + CoreTime{4000} * (3 * s));
 }
 
+TEST(TransactionsRun, KnowsHostsByTheirAddresses) {
+    const RunView run = run_of(log_of({{10, "MANAGER START"},
+                                       {11, "WORKER a [2001:db8::5]:9123 CONNECTION"},
+                                       {12, "WORKER b [2001:db8::6]:9123 CONNECTION"},
+                                       {13, "WORKER c node7:9123 CONNECTION"},
+                                       {14, "WORKER d node8 CONNECTION"}}));
+    ASSERT_EQ(run.workers.size(), 4u);
+    EXPECT_EQ(run.workers[0].host, "2001:db8::5");
+    EXPECT_EQ(run.workers[1].host, "2001:db8::6");
+    EXPECT_EQ(run.workers[2].host, "node7");
+    EXPECT_EQ(run.workers[3].host, "node8");
+}
+
 TEST(TransactionsRun, OfOursHasRanges) {
     records::journal::TransactionStamp stamp(7);
     std::string text(records::journal::transactions_heading());
