@@ -83,7 +83,7 @@ RunView small_run() {
 Account checked(const RunView& run) {
     const Account account = account_of(run);
     EXPECT_TRUE(sum_of(account) == account.offered);
-    EXPECT_TRUE(account.offered == offered_by(run.workers, run.begin, run.end));
+    EXPECT_TRUE(account.offered == offered_by(run.workers, run));
     CoreTime lost = 0;
     for (const CoreTime one : account.lost_by_ending) lost += one;
     EXPECT_TRUE(lost == account.at(AccountLine::lost));
@@ -263,6 +263,18 @@ TEST(Account, CountsNoTimeOfAProcessTwiceThatJoinsTwice) {
     run.workers[1].process_started = 1'000'017;  // computed again when it joined the resumed run
     const Account account = checked(run);
     EXPECT_TRUE(account.offered == CoreTime{2000} * 8'000'000);
+}
+
+TEST(Account, CountsNoTimeBetweenSessions) {
+    RunView run = small_run();
+    run.sessions = {{100, 400}, {900, 1100}};
+    run.workers = {worker_with(2, 150, 400), worker_with(2, 950, 1100), worker_with(2, 950, 1100)};
+    run.workers[0].job_started = 10, run.workers[0].job = "1";
+    run.workers[1].job_started = 600, run.workers[1].job = "2";  // it served another run
+    run.workers[2].process_started = 50;
+    const Account account = checked(run);
+    EXPECT_TRUE(account.offered == 2000 * (300 + 200 + 200));
+    EXPECT_EQ(lines_of(account).at("starting"), 2000 * (50 + 50 + 50));
 }
 
 TEST(Account, TellsWhyNoTaskIsReady) {

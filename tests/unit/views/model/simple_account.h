@@ -164,9 +164,11 @@ class SimpleAccount {
         }
         return state;
     }
-    static WallMicros begin_of(const RunWorker& worker) {
-        if (worker.job_started != 0) return worker.job_started;
-        return worker.process_started != 0 ? worker.process_started : worker.joined;
+    WallMicros begin_of(const RunWorker& worker) const {
+        WallMicros begin = worker.joined;
+        if (worker.process_started != 0) begin = worker.process_started;
+        if (worker.job_started != 0) begin = worker.job_started;
+        return std::max(begin, session(worker.joined));
     }
     WallMicros end_of(const RunWorker& worker) const { return worker.left != 0 ? worker.left : run_.end; }
 

@@ -197,7 +197,7 @@ void expect_small_run(const RunView& run) {
     ASSERT_EQ(run.samples.size(), 2u);
     EXPECT_EQ(run.samples[1].stats.tasks_done, 7);
     const Account account = account_of(run);
-    EXPECT_TRUE(account.offered == offered_by(run.workers, run.begin, run.end));
+    EXPECT_TRUE(account.offered == offered_by(run.workers, run));
     EXPECT_TRUE(account.at(AccountLine::useful) == CoreTime{1000} * (second + 1000));
     EXPECT_TRUE(account.at(AccountLine::files_in) == CoreTime{1500} * second);
 }
@@ -430,7 +430,7 @@ TEST(StatsRun, OfRowsAtRandomHasAnAccount) {
         CoreTime sum = 0;
         for (const CoreTime line : account.lines) sum += line;
         ASSERT_TRUE(sum == account.offered) << "seed " << seed;
-        ASSERT_TRUE(sum == offered_by(run.workers, run.begin, run.end)) << "seed " << seed;
+        ASSERT_TRUE(sum == offered_by(run.workers, run)) << "seed " << seed;
     }
 }
 
