@@ -450,7 +450,7 @@ void Sweep::add_held(Holder& holder, CoreTime held) {
     } else if (holder.phase == Phase::files_out) {
         account_.at(AccountLine::files_out) += held;
     } else if (holder.phase != Phase::runs) {
-        account_.at(AccountLine::start_and_report) += held;
+        account_.at(run_.has_file_times ? AccountLine::start_and_report : AccountLine::unknown) += held;
     } else if (attempt.received == 0) {
         account_.at(AccountLine::running) += held;
     } else {

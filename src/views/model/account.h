@@ -67,7 +67,8 @@ namespace wq::views::model {
     X(packing_coprocesses, "packing: coprocesses", "free cores without a free coprocess")                 \
     X(packing_cores, "packing: cores", "too few free cores for any ready task")                           \
     X(fits_nowhere, "fits nowhere", "free: no ready task fits this worker, even if idle")                 \
-    X(unknown, "unknown", "the source does not say: what waited, or the processor time of an attempt")
+    X(unknown, "unknown",                                                                                 \
+      "the source does not say: what waited, when files were there, or the processor time of an attempt")
 
 enum class AccountLine : std::uint8_t {
 #define WQ_LINE(name, title, meaning) name,

@@ -73,6 +73,7 @@ Result<RunView> read_stats_run(const StatsReader& reader, const std::string& pat
     run.path = path;
     run.host = reader.attribute("host");
     run.read_at = wall_now();
+    run.has_file_times = reader.has(Dataset::tasks, "inputs_there");
     for (const Later& one : later)
         if (!reader.has(one.dataset, one.column))
             run.lacks.push_back(std::string(one.what) +

@@ -386,6 +386,16 @@ TEST(Account, OfAnOldFileLeavesFreeCoresUnknown) {
     EXPECT_EQ(lines_of(checked(run)), (Lines{{"useful", 500'000}, {"unknown", 1'500'000}}));
 }
 
+TEST(Account, OfAnOldFileDoesNotKnowWhenFilesWereThere) {
+    RunView run = small_run();
+    run.has_file_times = false;
+    run.attempts = {success(1, 100, 100, 1100)};
+    run.attempts[0].started = 250, run.attempts[0].ended = 850;
+    run.attempts[0].cpu_us = 600;
+    EXPECT_EQ(lines_of(checked(run)),
+              (Lines{{"unknown", 150'000 + 250'000}, {"useful", 600'000}, {"tail", 1'000'000}}));
+}
+
 TEST(Account, SpreadsARangeOverItsTime) {
     RunView run = small_run();
     RunAttempt range = success(1, 0, 200, 1000);

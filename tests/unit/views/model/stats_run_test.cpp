@@ -184,6 +184,7 @@ void expect_small_run(const RunView& run) {
     ASSERT_EQ(attempt.worker, 0u);
     ASSERT_EQ(run.workers.size(), 1u);
     expect_small_worker(run.workers[0]);
+    EXPECT_TRUE(run.has_file_times);
     ASSERT_EQ(run.waiting.size(), 2u);
     EXPECT_EQ(run.waiting[0].ask, 0u);
     EXPECT_EQ(run.waiting[0].tasks, 2u);
@@ -381,6 +382,17 @@ TEST(StatsRun, OfADamagedFileIsThatOfTheJournal) {
     EXPECT_THAT(run_at(dir.path()).lacks.at(0), HasSubstr("stats.h5 is missing"));
 }
 
+TEST(StatsRun, OfAnEarlierJournalDoesNotKnowWhenFilesWereThere) {
+    const TempDir dir;
+    Records all = small_records();
+    all.tasks[0].ready_us = 0;
+    all.tasks[0].outcome.files = {};
+    write_file(dir.file("journal"), journal_of(all));
+    const RunView run = run_at(dir.path());
+    EXPECT_FALSE(run.has_file_times);
+    EXPECT_TRUE(account_of(run).at(AccountLine::start_and_report) == 0);
+}
+
 TEST(StatsRun, OfATornJournalSkipsItsLastRecord) {
     const TempDir dir;
     std::string bytes = journal_of(small_records());
@@ -477,6 +489,7 @@ f['workers'] = numpy.array([(0, 2, 1 * S, 0)], dtype=[('worker', '<u4'), ('cores
     EXPECT_THAT(run.lacks, Contains(HasSubstr("what waited, and why is not recorded")));
     EXPECT_THAT(run.lacks, Contains(HasSubstr("when workers and their batch jobs began")));
     EXPECT_THAT(run.lacks, Contains(HasSubstr("files are not recorded")));
+    EXPECT_FALSE(run.has_file_times);
     const Account account = account_of(run);
     EXPECT_TRUE(account.at(AccountLine::unknown) == CoreTime{2000} * (99 - 7) * second);
 }
