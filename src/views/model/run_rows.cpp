@@ -27,14 +27,27 @@ std::int64_t sum_of(std::int64_t a, std::int64_t b) {
     return std::clamp<std::int64_t>(a, 0, latest_time) + std::clamp<std::int64_t>(b, 0, latest_time);
 }
 
+// A damaged file may have any number: sums and differences of two still fit into 64 bits.
+constexpr std::int64_t most_amount = std::int64_t{1} << 60;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 50;
+constexpr std::uint64_t most_tasks = std::uint64_t{1} << 40;
+
 std::int64_t amount_of(std::int64_t value) {
-    return std::max<std::int64_t>(value, not_recorded);
+    return std::clamp(value, not_recorded, most_amount);
+}
+
+std::int64_t bounded(std::int64_t value) {
+    return std::clamp(value, -most_amount, most_amount);
+}
+double bounded(double value) {
+    constexpr auto most = static_cast<double>(most_amount);
+    return std::isnan(value) ? 0 : std::clamp(value, -most, most);
 }
 
 engine::model::ManagerStats stats_of(const records::hdf5::ManagerRow& row) {
     engine::model::ManagerStats stats;
     stats.time_when_started = row.time_when_started;
-#define WQ_COPY(type, name, unit, meaning) stats.name = row.name;
+#define WQ_COPY(type, name, unit, meaning) stats.name = bounded(row.name);
     WQ_MANAGER_STATS(WQ_COPY)
     WQ_OWN_STATS(WQ_COPY)
 #undef WQ_COPY
@@ -58,7 +71,7 @@ std::uint32_t place_in(const Map& places, std::uint32_t id) {
 RunAttempt attempt_of(const records::hdf5::TaskRow& row) {
     RunAttempt attempt;
     attempt.task = static_cast<std::uint64_t>(std::max<std::int64_t>(row.task, 0));
-    attempt.line = row.line;
+    attempt.line = std::clamp<std::int64_t>(row.line, 0, most_amount);
     attempt.attempt = row.attempt;
     attempt.calls = std::max<std::uint32_t>(row.calls, 1);
     attempt.submitted = row.submitted, attempt.ready = row.ready, attempt.dispatched = row.dispatched;
@@ -94,8 +107,8 @@ RunWorker worker_of(const records::hdf5::WorkerRow& row) {
     worker.host = row.host.view(), worker.address = row.address.view();
     worker.job = row.job.view(), worker.why_left = row.why_left.view();
     worker.cores = std::int64_t{row.cores} * 1000, worker.gpus = std::int64_t{row.gpus} * 1000;
-    worker.memory_mb = std::max<std::int64_t>(row.memory, 0);
-    worker.disk_mb = std::max<std::int64_t>(row.disk, 0);
+    worker.memory_mb = std::clamp<std::int64_t>(row.memory, 0, most_amount);
+    worker.disk_mb = std::clamp<std::int64_t>(row.disk, 0, most_amount);
     if (row.allocated_cores > 0)
         worker.allocated_cores = std::min(row.allocated_cores, engine::model::most_size / 1000) * 1000;
     worker.job_started = row.job_started, worker.job_ends = row.job_ends;
@@ -160,7 +173,7 @@ void RunRows::add(const records::hdf5::WorkerChangeRow& row) {
 void RunRows::add(const records::hdf5::WaitingRow& row) {
     const auto reason = named<engine::model::WaitReason>(row.reason.view());
     if (!reason) return;
-    run_.waiting.push_back({row.time, row.tasks, place_in(asks_, row.ask), *reason});
+    run_.waiting.push_back({row.time, std::min(row.tasks, most_tasks), place_in(asks_, row.ask), *reason});
     bound_time(run_.waiting.back().time);
 }
 
@@ -169,7 +182,7 @@ void RunRows::add(const records::hdf5::TransferRow& row) {
     transfer.time = row.time;
     transfer.wall_us = std::clamp<std::int64_t>(row.wall, 0, latest_time);
     transfer.task = static_cast<std::uint64_t>(std::max<std::int64_t>(row.task, 0));
-    transfer.bytes = row.bytes;
+    transfer.bytes = std::min(row.bytes, most_bytes);
     transfer.worker = row.worker;  // its id, until all workers are known
     transfer.is_input = row.direction == Direction::input;
     transfer.name = row.name.view();

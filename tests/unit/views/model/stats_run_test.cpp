@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <random>
 #include <string>
 
@@ -272,6 +274,40 @@ TEST(StatsRun, CountsBytesOfFilesByAttempt) {
     EXPECT_TRUE(run.attempts[1].is_accepted);
     ASSERT_EQ(run.transfers.size(), 5u);
     EXPECT_EQ(run.transfers[0].name, "data");
+}
+
+TEST(StatsRun, BoundsNumbersOfADamagedFile) {
+    RunRows rows(0, RunRows::Transfers::recorded);
+    constexpr std::int64_t bound = std::int64_t{1} << 60;
+    for (const std::int64_t number : {INT64_MAX, INT64_MIN}) {
+        records::hdf5::ManagerRow sample = row_of(sample_at(start));
+        sample.tasks_done = number;
+        sample.bandwidth = std::numeric_limits<double>::quiet_NaN();
+        rows.add(sample);
+        records::hdf5::TaskRow task = row_of(task_number(0));
+        task.line = task.given_memory = number;
+        rows.add(task);
+        records::hdf5::WaitingRow waiting;
+        waiting.time = start, waiting.reason = std::string_view("busy");
+        waiting.tasks = static_cast<std::uint64_t>(number);
+        rows.add(waiting);
+        records::hdf5::TransferRow transfer;
+        transfer.time = start, transfer.bytes = static_cast<std::uint64_t>(number);
+        rows.add(transfer);
+    }
+    const RunView run = rows.result(false);
+    ASSERT_EQ(run.samples.size(), 2u);
+    EXPECT_EQ(run.samples[0].stats.tasks_done, bound);
+    EXPECT_EQ(run.samples[1].stats.tasks_done, -bound);
+    EXPECT_EQ(run.samples[0].stats.bandwidth, 0);
+    for (const RunAttempt& attempt : run.attempts) {
+        EXPECT_TRUE(attempt.line == 0 || attempt.line == bound);
+        EXPECT_TRUE(attempt.memory_mb == not_recorded || attempt.memory_mb == bound);
+    }
+    ASSERT_EQ(run.waiting.size(), 2u);
+    for (const RunWaiting& waiting : run.waiting) EXPECT_EQ(waiting.tasks, std::uint64_t{1} << 40);
+    ASSERT_EQ(run.transfers.size(), 2u);
+    for (const RunTransfer& transfer : run.transfers) EXPECT_EQ(transfer.bytes, std::uint64_t{1} << 50);
 }
 
 TEST(StatsRun, KnowsWorkersOfEachSession) {
