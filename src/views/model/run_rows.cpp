@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <tuple>
 
@@ -119,6 +120,53 @@ RunWorker worker_of(const records::hdf5::WorkerRow& row) {
         bound_time(*time);
     return worker;
 }
+
+// Sums of bytes over the transfers of a task and a worker, by time: of each attempt the difference of two.
+class TransferSums {
+  public:
+    explicit TransferSums(const std::vector<RunTransfer>& by_time) {
+        sums_.reserve(by_time.size());
+        for (const RunTransfer& one : by_time) {
+            const auto bytes = static_cast<std::int64_t>(one.bytes);
+            sums_.push_back(
+                {{one.task, one.worker, one.time}, one.is_input ? bytes : 0, one.is_input ? 0 : bytes});
+        }
+        std::stable_sort(sums_.begin(), sums_.end(),
+                         [](const Sum& a, const Sum& b) { return a.until < b.until; });
+        for (std::size_t place = 1; place < sums_.size(); ++place) {
+            Sum& sum = sums_[place];
+            const Sum& before = sums_[place - 1];
+            if (!sum.is_beside(before.until)) continue;
+            sum.in = std::min(sum.in + before.in, most_amount);
+            sum.out = std::min(sum.out + before.out, most_amount);
+        }
+    }
+
+    std::pair<std::int64_t, std::int64_t> of(const RunAttempt& attempt) const {
+        const Sum after = up_to({attempt.task, attempt.worker, attempt.received});
+        const Sum before = up_to({attempt.task, attempt.worker, attempt.dispatched - 1});
+        return {std::max<std::int64_t>(after.in - before.in, 0),
+                std::max<std::int64_t>(after.out - before.out, 0)};
+    }
+
+  private:
+    using Moment = std::tuple<std::uint64_t, std::uint32_t, WallMicros>;  // of a task, on a worker
+    struct Sum {
+        Moment until;
+        std::int64_t in = 0, out = 0;
+        bool is_beside(const Moment& other) const {
+            return std::get<0>(until) == std::get<0>(other) && std::get<1>(until) == std::get<1>(other);
+        }
+    };
+    Sum up_to(const Moment& moment) const {
+        const auto next = std::upper_bound(sums_.begin(), sums_.end(), moment,
+                                           [](const Moment& at, const Sum& sum) { return at < sum.until; });
+        if (next == sums_.begin() || !std::prev(next)->is_beside(moment)) return {};
+        return *std::prev(next);
+    }
+
+    std::vector<Sum> sums_;
+};
 
 }  // namespace
 
@@ -294,26 +342,9 @@ void RunRows::finish_transfers() {
     std::sort(run_.transfers.begin(), run_.transfers.end(), [](const RunTransfer& a, const RunTransfer& b) {
         return std::tie(a.time, a.task, a.name) < std::tie(b.time, b.task, b.name);
     });
-    std::vector<std::uint32_t> by_task(run_.transfers.size());
-    for (std::uint32_t place = 0; place < by_task.size(); ++place) by_task[place] = place;
-    std::stable_sort(by_task.begin(), by_task.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return run_.transfers[a].task < run_.transfers[b].task;
-    });
-    for (RunAttempt& attempt : run_.attempts) {
-        attempt.bytes_in = attempt.bytes_out = 0;
-        auto at = std::lower_bound(
-            by_task.begin(), by_task.end(), attempt.task,
-            [&](std::uint32_t place, std::uint64_t task) { return run_.transfers[place].task < task; });
-        for (; at != by_task.end() && run_.transfers[*at].task == attempt.task; ++at) {
-            const RunTransfer& transfer = run_.transfers[*at];
-            if (transfer.worker != attempt.worker || transfer.time < attempt.dispatched ||
-                transfer.time > attempt.received)
-                continue;
-            constexpr std::uint64_t most = std::uint64_t{1} << 50;
-            (transfer.is_input ? attempt.bytes_in : attempt.bytes_out) +=
-                static_cast<std::int64_t>(std::min(transfer.bytes, most));
-        }
-    }
+    const TransferSums sums(run_.transfers);
+    for (RunAttempt& attempt : run_.attempts)
+        std::tie(attempt.bytes_in, attempt.bytes_out) = sums.of(attempt);
 }
 
 void RunRows::finish_times() {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -276,6 +277,31 @@ TEST(StatsRun, CountsBytesOfFilesByAttempt) {
     EXPECT_EQ(run.transfers[0].name, "data");
 }
 
+// As many attempts of one task, and as many files: looking at each pair would take minutes.
+TEST(StatsRun, CountsBytesOfOneTaskWithManyAttempts) {
+    constexpr std::int64_t many = 200'000;
+    RunRows rows(many, RunRows::Transfers::recorded);
+    rows.add(row_of(sample_at(start)));
+    rows.add(row_of(small_records().workers[0]));
+    for (std::int64_t n = 0; n < many; ++n) {
+        records::hdf5::TaskRow task = row_of(task_number(0));
+        task.attempt = static_cast<std::uint32_t>(n + 1);
+        task.dispatched = start + second + 10 * n, task.received = task.dispatched + 9;
+        rows.add(task);
+        records::hdf5::TransferRow transfer;
+        transfer.task = 1, transfer.worker = 3;
+        transfer.time = task.dispatched + 5;
+        transfer.bytes = static_cast<std::uint64_t>(n % 7);
+        rows.add(transfer);
+    }
+    const Instant begin = instant_now();
+    const RunView run = rows.result(true);
+    EXPECT_LT(instant_now() - begin, std::chrono::seconds(30));
+    ASSERT_EQ(run.attempts.size(), static_cast<std::size_t>(many));
+    for (std::int64_t n = 0; n < many; ++n)
+        ASSERT_EQ(run.attempts[static_cast<std::size_t>(n)].bytes_in, n % 7) << n;
+}
+
 TEST(StatsRun, BoundsNumbersOfADamagedFile) {
     RunRows rows(0, RunRows::Transfers::recorded);
     constexpr std::int64_t bound = std::int64_t{1} << 60;
@@ -308,6 +334,14 @@ TEST(StatsRun, BoundsNumbersOfADamagedFile) {
     for (const RunWaiting& waiting : run.waiting) EXPECT_EQ(waiting.tasks, std::uint64_t{1} << 40);
     ASSERT_EQ(run.transfers.size(), 2u);
     for (const RunTransfer& transfer : run.transfers) EXPECT_EQ(transfer.bytes, std::uint64_t{1} << 50);
+}
+
+TEST(StatsRun, BoundsTheEndOfAnAttemptInADamagedJournal) {
+    journal::TaskRecord task = task_number(0);
+    task.outcome.started_us = INT64_MAX - 1;
+    EXPECT_EQ(row_of(task).ended, INT64_MAX);
+    task.outcome.started_us = INT64_MIN;
+    EXPECT_EQ(row_of(task).ended, 0);
 }
 
 TEST(StatsRun, KnowsWorkersOfEachSession) {
