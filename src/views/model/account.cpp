@@ -200,7 +200,7 @@ class Sweep : private HeldSink {
   public:
     explicit Sweep(const RunView& run)
         : run_(run),
-          stays_(stays_of(run.workers, run.begin, run.end)),
+          stays_(stays_of(run.workers, run)),
           fits_(run.asks),
           waiting_(run),
           free_(fits_, waiting_, run.workers.size()),
@@ -450,7 +450,7 @@ void Sweep::add_held(Holder& holder, CoreTime held) {
     } else if (holder.phase == Phase::files_out) {
         account_.at(AccountLine::files_out) += held;
     } else if (holder.phase != Phase::runs) {
-        account_.at(AccountLine::start_and_report) += held;
+        account_.at(run_.has_file_times ? AccountLine::start_and_report : AccountLine::unknown) += held;
     } else if (attempt.received == 0) {
         account_.at(AccountLine::running) += held;
     } else {
@@ -495,8 +495,8 @@ Account account_of(const RunView& run) {
     return Sweep(run).result();
 }
 
-CoreTime offered_by(std::span<const RunWorker> workers, WallMicros begin, WallMicros end) {
-    const std::vector<Stay> stays = stays_of(workers, begin, end);
+CoreTime offered_by(std::span<const RunWorker> workers, const RunView& run) {
+    const std::vector<Stay> stays = stays_of(workers, run);
     CoreTime sum = 0;
     for (std::size_t place = 0; place < workers.size(); ++place)
         sum += CoreTime{cores_of(workers[place])} * (stays[place].end - stays[place].begin);

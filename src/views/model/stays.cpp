@@ -1,6 +1,7 @@
 #include "views/model/stays.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -34,10 +35,24 @@ Value& find_or_add(std::map<JobKey, Value>& known, JobKey key) {
     return is_same ? found->second : known[std::move(key)];
 }
 
+// Of the run and its sessions, in their order.
+std::vector<WallMicros> begins_of(const RunView& run) {
+    std::vector<WallMicros> begins{run.begin};
+    for (const RunSession& session : run.sessions) begins.push_back(std::max(session.begin, run.begin));
+    for (WallMicros& begin : begins) bound_time(begin);
+    std::sort(begins.begin(), begins.end());
+    return begins;
+}
+
+WallMicros last_before(const std::vector<WallMicros>& begins, WallMicros time) {
+    const auto next = std::upper_bound(begins.begin(), begins.end(), time);
+    return next == begins.begin() ? begins.front() : *std::prev(next);
+}
+
 }  // namespace
 
-std::vector<Stay> stays_of(std::span<const RunWorker> workers, WallMicros begin, WallMicros end) {
-    bound_time(begin);
+std::vector<Stay> stays_of(std::span<const RunWorker> workers, const RunView& run) {
+    const std::vector<WallMicros> begins = begins_of(run);
     std::vector<std::size_t> order(workers.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
@@ -48,9 +63,9 @@ std::vector<Stay> stays_of(std::span<const RunWorker> workers, WallMicros begin,
         const RunWorker& worker = workers[place];
         WallMicros joined = worker.joined;
         Stay stay{worker.job_started > 0 ? worker.job_started : worker.process_started,
-                  worker.left > 0 ? worker.left : end};
+                  worker.left > 0 ? worker.left : run.end};
         bound_time(joined), bound_time(stay.begin), bound_time(stay.end);
-        if (stay.begin != 0) stay.begin = std::max(stay.begin, begin);
+        if (stay.begin != 0) stay.begin = std::max(stay.begin, last_before(begins, joined));
         if (joined != 0) stay.begin = stay.begin == 0 ? joined : std::min(stay.begin, joined);
         if (stay.begin == 0) stay.begin = stay.end;
         if (worker.job_started > 0 || worker.process_started > 0) {

@@ -274,7 +274,7 @@ Json files_of(const RunView& run) {
         if (totals.empty() || totals.back().name != one->name || totals.back().is_input != one->is_input)
             totals.push_back({one->name, 0, 0, 0, one->is_input});
         totals.back().bytes += one->bytes;
-        totals.back().wall_us += one->wall_us;
+        engine::model::add_bounded(totals.back().wall_us, one->wall_us);
         totals.back().transfers += 1;
     }
     std::stable_sort(totals.begin(), totals.end(),

@@ -83,7 +83,7 @@ RunView small_run() {
 Account checked(const RunView& run) {
     const Account account = account_of(run);
     EXPECT_TRUE(sum_of(account) == account.offered);
-    EXPECT_TRUE(account.offered == offered_by(run.workers, run.begin, run.end));
+    EXPECT_TRUE(account.offered == offered_by(run.workers, run));
     CoreTime lost = 0;
     for (const CoreTime one : account.lost_by_ending) lost += one;
     EXPECT_TRUE(lost == account.at(AccountLine::lost));
@@ -265,6 +265,18 @@ TEST(Account, CountsNoTimeOfAProcessTwiceThatJoinsTwice) {
     EXPECT_TRUE(account.offered == CoreTime{2000} * 8'000'000);
 }
 
+TEST(Account, CountsNoTimeBetweenSessions) {
+    RunView run = small_run();
+    run.sessions = {{100, 400}, {900, 1100}};
+    run.workers = {worker_with(2, 150, 400), worker_with(2, 950, 1100), worker_with(2, 950, 1100)};
+    run.workers[0].job_started = 10, run.workers[0].job = "1";
+    run.workers[1].job_started = 600, run.workers[1].job = "2";  // it served another run
+    run.workers[2].process_started = 50;
+    const Account account = checked(run);
+    EXPECT_TRUE(account.offered == 2000 * (300 + 200 + 200));
+    EXPECT_EQ(lines_of(account).at("starting"), 2000 * (50 + 50 + 50));
+}
+
 TEST(Account, TellsWhyNoTaskIsReady) {
     RunView run = small_run();
     run.workers = {worker_with(1, 100, 1100)};
@@ -372,6 +384,16 @@ TEST(Account, OfAnOldFileLeavesFreeCoresUnknown) {
     run.attempts = {success(1, 0, 100, 600)};
     run.attempts[0].ask = no_place;
     EXPECT_EQ(lines_of(checked(run)), (Lines{{"useful", 500'000}, {"unknown", 1'500'000}}));
+}
+
+TEST(Account, OfAnOldFileDoesNotKnowWhenFilesWereThere) {
+    RunView run = small_run();
+    run.has_file_times = false;
+    run.attempts = {success(1, 100, 100, 1100)};
+    run.attempts[0].started = 250, run.attempts[0].ended = 850;
+    run.attempts[0].cpu_us = 600;
+    EXPECT_EQ(lines_of(checked(run)),
+              (Lines{{"unknown", 150'000 + 250'000}, {"useful", 600'000}, {"tail", 1'000'000}}));
 }
 
 TEST(Account, SpreadsARangeOverItsTime) {
