@@ -215,11 +215,14 @@ void Manager::tick(engine::model::Now now) {
 }
 
 // A shape that fits no worker costs up to some 100 us, and may be a row: 100 of them are looked at once a
-// second.
+// second; at once, if the first worker has come or the last one has gone.
 constexpr Duration pause_by_shape = std::chrono::milliseconds(10);
 
 void Manager::note_waiting(engine::model::Now now) {
-    if (now.instant < next_waiting_ || !records_.wants_waiting()) return;
+    const bool has_workers = reactor_.workers().size() > reactor_.workers().disconnected_count();
+    if (now.instant < next_waiting_ && has_workers == had_workers_) return;
+    if (!records_.wants_waiting()) return;
+    had_workers_ = has_workers;
     const auto waiting = reactor_.waiting();
     next_waiting_ = now.instant + static_cast<std::int64_t>(waiting.size()) * pause_by_shape;
     records_.note_waiting(waiting, now);

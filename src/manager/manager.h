@@ -204,6 +204,7 @@ class Manager final : private Router {
     WorkerChanges changes_;
     TimeSeries series_;
     Instant next_waiting_;  // when what waits is looked at again
+    bool had_workers_ = false;
     StorageWatch storage_;
     LeaseSender leases_;
     WorkerNotices notices_;

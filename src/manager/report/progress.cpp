@@ -175,8 +175,6 @@ void ProgressLine::finish(const engine::model::ManagerStats& stats, std::uint64_
 
 namespace {
 
-constexpr auto still_fresh = std::chrono::minutes(1);
-
 std::string state_of(const RunView& view) {
     return view.status.state == "running" && !view.live ? "killed" : view.status.state;
 }
@@ -196,15 +194,6 @@ std::string more_about(const RunView& view, const std::string& state) {
 
 }  // namespace
 
-// Locks may be invisible on other hosts; then only a fresh status shows that it runs.
-bool may_be_live(const std::string& run_directory, const records::journal::RunStatus& status) {
-    if (records::journal::RunDirectory::is_taken(run_directory)) return true;
-    if (status.state != "running" || records::journal::is_gone(status.host, status.pid)) return false;
-    std::error_code unknown;
-    const auto written = std::filesystem::last_write_time(run_directory + "/status", unknown);
-    return !unknown && std::filesystem::file_time_type::clock::now() - written < still_fresh;
-}
-
 Result<RunView> view_of_directory(const std::string& run_directory) {
     auto status = records::journal::read_status(run_directory);
     if (!status)
@@ -213,7 +202,7 @@ Result<RunView> view_of_directory(const std::string& run_directory) {
             run_directory +
                 " is no directory of a run, and no contact file; the run directory of a list is LIST.wq"};
     RunView view{run_directory, std::move(*status)};
-    view.live = view.status.state == "running" && may_be_live(run_directory, view.status);
+    view.live = view.status.state == "running" && records::journal::may_be_live(run_directory, view.status);
     view.age = std::chrono::microseconds(std::max<WallMicros>(wall_now() - view.status.written_us, 0));
     const WallMicros end = view.status.ended_us > 0 ? view.status.ended_us : view.status.written_us;
     view.elapsed = std::chrono::microseconds(std::max<WallMicros>(end - view.status.started_us, 0));

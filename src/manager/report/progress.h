@@ -82,10 +82,6 @@ struct RunView {
 // A directory of a run, by its status. Error bad_input: there is none.
 Result<RunView> view_of_directory(const std::string& run_directory);
 
-// Whether the run may still go on: the lock of its directory is held; or, since another host may not see the
-// lock, the status is fresh and the process that wrote the status is not known to be gone.
-bool may_be_live(const std::string& run_directory, const records::journal::RunStatus& status);
-
 std::string view_text(const RunView& view);  // a line
 std::string view_json(const RunView& view);  // an object
 

@@ -199,8 +199,8 @@ Result<std::string> from_journal(const std::string& run_directory, std::uint64_t
 Duration answer_timeout(const std::string& run_directory) {
     if (records::journal::RunDirectory::is_taken(run_directory)) return std::chrono::seconds(20);
     const auto status = records::journal::read_status(run_directory);
-    return status && manager::report::may_be_live(run_directory, *status) ? std::chrono::seconds(5)
-                                                                          : Duration{};
+    return status && records::journal::may_be_live(run_directory, *status) ? std::chrono::seconds(5)
+                                                                           : Duration{};
 }
 
 }  // namespace

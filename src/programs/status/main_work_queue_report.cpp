@@ -132,12 +132,16 @@ Status run(const ReportOptions& options) {
 int main(int argc, char** argv) {
     const auto options = programs::status::parse_report_options(argc, argv);
     Status done = options.ok() ? success() : Status(options.error());
-    if (options.ok() && options->help) {
-        std::fputs(programs::status::report_help().c_str(), stdout);
-    } else if (options.ok() && options->version) {
-        std::puts("work_queue_report " WQ_VERSION);
-    } else if (options.ok()) {
-        done = run(*options);
+    try {
+        if (options.ok() && options->help) {
+            std::fputs(programs::status::report_help().c_str(), stdout);
+        } else if (options.ok() && options->version) {
+            std::puts("work_queue_report " WQ_VERSION);
+        } else if (options.ok()) {
+            done = run(*options);
+        }
+    } catch (const std::exception& error) {
+        done = unexpected(error);
     }
     if (done) return after_output("work_queue_report", 0);
     std::fprintf(stderr, "work_queue_report: %s\n", line_for_message(done.error().message, 1000).c_str());

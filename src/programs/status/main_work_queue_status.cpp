@@ -442,11 +442,15 @@ int main(int argc, char** argv) {
     const auto options = programs::status::parse_status_options(argc, argv);
     if (!options) return complain(options.error());
     int code = 0;
-    if (options->help)
-        std::fputs(programs::status::status_help().c_str(), stdout);
-    else if (options->version)
-        std::puts("work_queue_status " WQ_VERSION);
-    else
-        code = options->every ? repeat(*options) : show(*options);
+    try {
+        if (options->help)
+            std::fputs(programs::status::status_help().c_str(), stdout);
+        else if (options->version)
+            std::puts("work_queue_status " WQ_VERSION);
+        else
+            code = options->every ? repeat(*options) : show(*options);
+    } catch (const std::exception& error) {
+        return complain(unexpected(error));
+    }
     return after_output("work_queue_status", code);
 }

@@ -70,9 +70,9 @@ std::string report_help() {
     ReportOptions none;
     return help_with(
         "Usage: work_queue_report [OPTION]... RUN [RUN]\n"
-        "Writes one HTML file that shows what a run did with its core time, what failed and\n"
-        "why, which tasks were slowest, how busy each worker was, and what to change; or\n"
-        "prints the same as text. Two runs are compared. RUN is a run directory, a\n"
+        "Writes one HTML file that shows what a run did with its core time, what failed\n"
+        "and why, which tasks were slowest, how busy each worker was, and what to change;\n"
+        "or prints the same as text. Two runs are compared. RUN is a run directory, a\n"
         "stats.h5, or a transactions log of this or another Work Queue. The run may be\n"
         "live, ended or killed.\n\n",
         options_of(none),

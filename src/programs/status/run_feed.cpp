@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "manager/report/progress.h"
@@ -19,15 +18,9 @@ constexpr int pauses_a_look = 9;  // a look takes at most a tenth of the time
 // A look that takes longer is told.
 constexpr Duration patience = std::chrono::seconds(10);
 
-std::string directory_of(const std::string& path) {
-    std::error_code unknown;
-    if (std::filesystem::is_directory(path, unknown)) return path;
-    return std::filesystem::path(path).parent_path().string();
-}
-
 // The flag in stats.h5 stays if the manager was killed; its directory tells.
 bool is_known_to_have_ended(const std::string& path) {
-    const auto view = manager::report::view_of_directory(directory_of(path));
+    const auto view = manager::report::view_of_directory(views::model::folder_of_run(path));
     return view && !view->live;
 }
 

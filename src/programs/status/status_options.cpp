@@ -125,8 +125,7 @@ Status take_status_place(const Given& given, StatusOptions& options) {
 
 Status check_watch(const Given& given, const StatusOptions& options) {
     if (!options.watch) return success();
-    if (options.run.empty())
-        return usage_error("--watch needs RUN: a run directory, or its list");
+    if (options.run.empty()) return usage_error("--watch needs RUN: a run directory, or its list");
     if (options.has_mode || options.json || given.has("every") || given.has("where"))
         return usage_error("--watch goes without a mode, --json, --every and --where");
     return success();

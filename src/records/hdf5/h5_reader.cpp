@@ -121,7 +121,11 @@ Result<std::uint64_t> StatsReader::count_rows(Dataset which) const {
     if (H5Drefresh(dataset.id()) < 0) return refused(path_, h5_last_error());
     const H5Handle space(H5Dget_space(dataset.id()), H5Sclose);
     const hssize_t count = space.ok() ? H5Sget_simple_extent_npoints(space.id()) : -1;
-    if (count < 0) return refused(path_, h5_last_error());
+    hsize_t bytes = 0;
+    if (count < 0 || H5Fget_filesize(file_.id(), &bytes) < 0) return refused(path_, h5_last_error());
+    if (static_cast<hsize_t>(count) > bytes)
+        return refused(path_, std::string("it is damaged: /") + schema_of(which).name + " claims " +
+                                  std::to_string(count) + " rows, more than the file has bytes");
     return static_cast<std::uint64_t>(count);
 }
 

@@ -78,7 +78,8 @@ TaskRow row_of(const journal::TaskRecord& record) {
     row.stderr_bytes = outcome.stderr_bytes;
     row.ready = record.ready_us;
     row.inputs_there = outcome.files.inputs_there_us;
-    row.ended = outcome.started_us > 0 ? outcome.started_us + outcome.wall_us : 0;
+    row.ended = std::max<WallMicros>(outcome.started_us, 0);
+    if (row.ended > 0) engine::model::add_bounded(row.ended, outcome.wall_us);
     row.outputs_there = outcome.files.outputs_there_us;
     row.ask = record.ask.value();
     fill_measured(row, outcome);

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include "base/read_write.h"
-#include "records/journal/run_status.h"
 
 namespace wq::records::journal {
 
@@ -84,6 +84,15 @@ Status write_holder(const std::string& path, int fd) {
 bool RunDirectory::is_taken(const std::string& path) {
     const Descriptor lock(::open((path + "/lock").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     return lock.valid() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+bool may_be_live(const std::string& run_directory, const RunStatus& status) {
+    constexpr auto still_fresh = std::chrono::minutes(1);
+    if (RunDirectory::is_taken(run_directory)) return true;
+    if (status.state != "running" || is_gone(status.host, status.pid)) return false;
+    std::error_code unknown;
+    const auto written = fs::last_write_time(run_directory + "/status", unknown);
+    return !unknown && fs::file_time_type::clock::now() - written < still_fresh;
 }
 
 Result<RunDirectory> RunDirectory::take(const std::string& path, Use use) {

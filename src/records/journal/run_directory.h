@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "records/journal/append_file.h"
+#include "records/journal/run_status.h"
 
 namespace wq::records::journal {
 
@@ -42,6 +43,10 @@ class RunDirectory {
     Descriptor lock_;
     bool has_journal_;
 };
+
+// Whether the run may still go on: the lock of its directory is held; or, since another host may not see the
+// lock, the status is fresh and the process that wrote the status is not known to be gone.
+bool may_be_live(const std::string& run_directory, const RunStatus& status);
 
 // Copies the task list while it is read: to `list.part`, then `list`. An earlier copy stays until finish(),
 // since a resumed run may read that copy.

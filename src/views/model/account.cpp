@@ -142,7 +142,8 @@ std::vector<Event> other_events(const RunView& run, const std::vector<Stay>& sta
             add(change.time, place, what_of(change.change));
         add(stay.end, place, What::end);
     }
-    for (const RunSession& session : run.sessions) add(session.begin, 0, What::session);
+    for (std::size_t place = 0; place < run.sessions.size(); ++place)
+        add(run.sessions[place].begin, place, What::session);
     for (std::size_t place = 0; place < run.waiting.size(); ++place)
         add(run.waiting[place].time, place, What::row);
     for (std::size_t place = 0; place < run.samples.size(); ++place)
@@ -181,16 +182,30 @@ std::int64_t cores_held_by(const RunAttempt& attempt, const PhaseTimes& times, s
     return static_cast<std::int64_t>(std::min<CoreTime>(held, of_worker));
 }
 
+// How each session ended that the samples know: with tasks on workers, or without.
+std::vector<bool> unfinished_sessions(const RunView& run) {
+    std::vector<bool> unfinished(run.sessions.size());
+    auto sample = run.samples.begin();
+    for (std::size_t place = 0; place < run.sessions.size(); ++place) {
+        const bool is_last = place + 1 == run.sessions.size();
+        for (; sample != run.samples.end() && (is_last || sample->time < run.sessions[place + 1].begin);
+             ++sample)
+            unfinished[place] = sample->stats.tasks_running > 0;
+    }
+    return unfinished;
+}
+
 // Goes through the run's events in the order of time.
 class Sweep : private HeldSink {
   public:
     explicit Sweep(const RunView& run)
         : run_(run),
-          stays_(stays_of(run.workers, run.begin, run.end)),
+          stays_(stays_of(run.workers, run)),
           fits_(run.asks),
           waiting_(run),
           free_(fits_, waiting_, run.workers.size()),
-          workers_(run.workers.size()) {
+          workers_(run.workers.size()),
+          unfinished_(unfinished_sessions(run)) {
         const std::vector<Offer> offers = offers_of(run);
         for (std::size_t place = 0; place < workers_.size(); ++place)
             workers_[place].offer = fits_.place_of(offers[place]);
@@ -212,6 +227,7 @@ class Sweep : private HeldSink {
             for (; other != others.end() && other->time == now_; ++other) take(*other);
             for (; attempt != attempts.end() && attempt->time == now_; ++attempt) take_attempt(*attempt);
             settle();
+            look_for_unrecorded();
         }
         account_.not_offered = not_offered_by(run_.workers, stays_);
         return account_;
@@ -233,6 +249,7 @@ class Sweep : private HeldSink {
     using Change = std::pair<WallMicros, std::size_t>;  // of a holder
 
     void advance(WallMicros to);
+    void look_for_unrecorded();
     void take(const Event& event);
     void take_worker(const Event& event);
     void take_attempt(const Event& event);
@@ -254,6 +271,10 @@ class Sweep : private HeldSink {
     std::vector<std::size_t> changed_;  // workers
     std::int64_t connected_ = 0;        // workers
     std::int64_t offered_ = 0;          // cores, now
+    const std::vector<bool> unfinished_;
+    std::size_t session_ = 0;
+    const RunSample* sample_ = nullptr;  // of now
+    std::int64_t unrecorded_ = 0;        // cores that attempts without a record hold
     std::deque<Holder> holders_;
     std::vector<std::size_t> unused_;  // of holders_
     std::priority_queue<Change, std::vector<Change>, std::greater<>> changes_;
@@ -266,20 +287,44 @@ void Sweep::advance(WallMicros to) {
     now_ = to;
     if (offered_ == 0) return;
     account_.offered += CoreTime{offered_} * took;
-    for (std::size_t line = 0; line < account_line_count; ++line)
-        if (free_.cores()[line] > 0) account_.lines[line] += CoreTime{free_.cores()[line]} * took;
+    std::int64_t unrecorded = unrecorded_;
+    for (std::size_t line = account_line_count; line-- > 0;) {
+        const std::int64_t held = std::min(unrecorded, free_.cores()[line]);
+        unrecorded -= held;
+        account_.lines[line] += CoreTime{free_.cores()[line] - held} * took;
+    }
+    const CoreTime held = CoreTime{unrecorded_ - unrecorded} * took;
+    const bool is_live = run_.is_live && session_ + 1 == run_.sessions.size();
+    account_.at(is_live ? AccountLine::running : AccountLine::lost) += held;
+    if (!is_live) account_.lost_by_ending[static_cast<std::size_t>(engine::model::Ending::killed)] += held;
+}
+
+// At a sample: cores that are allocated, and that no attempt holds.
+void Sweep::look_for_unrecorded() {
+    if (sample_ == nullptr) return;
+    const bool is_unfinished = session_ < unfinished_.size() && unfinished_[session_];
+    std::int64_t held = offered_;
+    for (const std::int64_t free : free_.cores()) held -= free;
+    const std::int64_t committed =
+        std::clamp<std::int64_t>(std::exchange(sample_, nullptr)->stats.committed_cores, 0,
+                                 engine::model::most_size / 1000) *
+        1000;
+    unrecorded_ = is_unfinished ? std::max<std::int64_t>(committed - held, 0) : 0;
 }
 
 void Sweep::take(const Event& event) {
     switch (event.what) {
         case What::session:
             waiting_.begin_session();
+            session_ = event.place;
+            unrecorded_ = 0;
             return;
         case What::row:
             waiting_.take(run_.waiting[event.place]);
             return;
         case What::sample:
             waiting_.sample(connected_ > 0);
+            sample_ = &run_.samples[event.place];
             return;
         case What::look:
             return;
@@ -405,7 +450,7 @@ void Sweep::add_held(Holder& holder, CoreTime held) {
     } else if (holder.phase == Phase::files_out) {
         account_.at(AccountLine::files_out) += held;
     } else if (holder.phase != Phase::runs) {
-        account_.at(AccountLine::start_and_report) += held;
+        account_.at(run_.has_file_times ? AccountLine::start_and_report : AccountLine::unknown) += held;
     } else if (attempt.received == 0) {
         account_.at(AccountLine::running) += held;
     } else {
@@ -450,8 +495,8 @@ Account account_of(const RunView& run) {
     return Sweep(run).result();
 }
 
-CoreTime offered_by(std::span<const RunWorker> workers, WallMicros begin, WallMicros end) {
-    const std::vector<Stay> stays = stays_of(workers, begin, end);
+CoreTime offered_by(std::span<const RunWorker> workers, const RunView& run) {
+    const std::vector<Stay> stays = stays_of(workers, run);
     CoreTime sum = 0;
     for (std::size_t place = 0; place < workers.size(); ++place)
         sum += CoreTime{cores_of(workers[place])} * (stays[place].end - stays[place].begin);

@@ -2,21 +2,25 @@
 // it.
 //
 // A worker offers its cores from the start of its batch job (if that is not known: of its process; else: from
-// when it joined), but not before the run's begin, until it left. Time is cut at every event. In each piece,
-// each core belongs to the first line of WQ_ACCOUNT_LINES that holds. Running tasks hold their allocation; if
-// these are more than the worker has, each holds its share in proportion. What they leave is held by attempts
-// that were dispatched and do not run (yet, or any more), in the order of their dispatch, up to their
-// allocation: so a lease that waits in its worker's launcher for a core holds none. Tasks without cores hold
-// none.
+// when it joined), but not before the begin of the session that it joined, until it left. Time is cut at
+// every event. In each piece, each core belongs to the first line of WQ_ACCOUNT_LINES that holds. Running
+// tasks hold their allocation; if these are more than the worker has, each holds its share in proportion.
+// What they leave is held by attempts that were dispatched and do not run (yet, or any more), in the order of
+// their dispatch, up to their allocation: so a lease that waits in its worker's launcher for a core holds
+// none. Tasks without cores hold none.
 //
 // The free cores of a worker that takes tasks belong to the first line that any ready ask gives. What a task
 // would take there is what the engine's rules give by default (engine/model/allocation.h).
+//
+// Attempts that run have no record. In a session that is live, or that was killed, the samples say how many
+// cores are allocated: so many of the free ones are `running` in the first case, `lost` (Ending::killed) in
+// the second, from each sample to the next.
 //
 // A row of several calls holds min(cores of the worker, allocation * wall_us / (received - started)) from
 // started to received: the row does not say when each call ran.
 //
 // All figures are integers: thousandths of a core times microseconds. The lines sum to the offer exactly, and
-// offered_by() computes the offer a second time, from the workers alone.
+// offered_by() computes the offer a second time, without the attempts.
 #pragma once
 
 #include <array>
@@ -63,7 +67,8 @@ namespace wq::views::model {
     X(packing_coprocesses, "packing: coprocesses", "free cores without a free coprocess")                 \
     X(packing_cores, "packing: cores", "too few free cores for any ready task")                           \
     X(fits_nowhere, "fits nowhere", "free: no ready task fits this worker, even if idle")                 \
-    X(unknown, "unknown", "the source does not say: what waited, or the processor time of an attempt")
+    X(unknown, "unknown",                                                                                 \
+      "the source does not say: what waited, when files were there, or the processor time of an attempt")
 
 enum class AccountLine : std::uint8_t {
 #define WQ_LINE(name, title, meaning) name,
@@ -95,7 +100,7 @@ struct Account {
 // and each group of equal workers.
 Account account_of(const RunView& run);
 
-// What the workers offered, from /workers alone, in a run from `begin` to `end`.
-CoreTime offered_by(std::span<const RunWorker> workers, WallMicros begin, WallMicros end);
+// What workers of the run offered, from /workers and the times of its sessions.
+CoreTime offered_by(std::span<const RunWorker> workers, const RunView& run);
 
 }  // namespace wq::views::model

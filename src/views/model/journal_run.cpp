@@ -29,6 +29,7 @@ class Visitor : public journal::JournalVisitor {
 
     RunView result(bool is_live) {
         RunView run = rows_.result(is_live);
+        run.has_file_times = has_ready_;
         if (!has_ready_)
             run.lacks.emplace_back(
                 "what waited and why, what tasks asked for, and when workers began is not recorded: the run "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <tuple>
 
@@ -27,14 +28,27 @@ std::int64_t sum_of(std::int64_t a, std::int64_t b) {
     return std::clamp<std::int64_t>(a, 0, latest_time) + std::clamp<std::int64_t>(b, 0, latest_time);
 }
 
+// A damaged file may have any number: sums and differences of two still fit into 64 bits.
+constexpr std::int64_t most_amount = std::int64_t{1} << 60;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 50;
+constexpr std::uint64_t most_tasks = std::uint64_t{1} << 40;
+
 std::int64_t amount_of(std::int64_t value) {
-    return std::max<std::int64_t>(value, not_recorded);
+    return std::clamp(value, not_recorded, most_amount);
+}
+
+std::int64_t bounded(std::int64_t value) {
+    return std::clamp(value, -most_amount, most_amount);
+}
+double bounded(double value) {
+    constexpr auto most = static_cast<double>(most_amount);
+    return std::isnan(value) ? 0 : std::clamp(value, -most, most);
 }
 
 engine::model::ManagerStats stats_of(const records::hdf5::ManagerRow& row) {
     engine::model::ManagerStats stats;
     stats.time_when_started = row.time_when_started;
-#define WQ_COPY(type, name, unit, meaning) stats.name = row.name;
+#define WQ_COPY(type, name, unit, meaning) stats.name = bounded(row.name);
     WQ_MANAGER_STATS(WQ_COPY)
     WQ_OWN_STATS(WQ_COPY)
 #undef WQ_COPY
@@ -58,7 +72,7 @@ std::uint32_t place_in(const Map& places, std::uint32_t id) {
 RunAttempt attempt_of(const records::hdf5::TaskRow& row) {
     RunAttempt attempt;
     attempt.task = static_cast<std::uint64_t>(std::max<std::int64_t>(row.task, 0));
-    attempt.line = row.line;
+    attempt.line = std::clamp<std::int64_t>(row.line, 0, most_amount);
     attempt.attempt = row.attempt;
     attempt.calls = std::max<std::uint32_t>(row.calls, 1);
     attempt.submitted = row.submitted, attempt.ready = row.ready, attempt.dispatched = row.dispatched;
@@ -94,8 +108,8 @@ RunWorker worker_of(const records::hdf5::WorkerRow& row) {
     worker.host = row.host.view(), worker.address = row.address.view();
     worker.job = row.job.view(), worker.why_left = row.why_left.view();
     worker.cores = std::int64_t{row.cores} * 1000, worker.gpus = std::int64_t{row.gpus} * 1000;
-    worker.memory_mb = std::max<std::int64_t>(row.memory, 0);
-    worker.disk_mb = std::max<std::int64_t>(row.disk, 0);
+    worker.memory_mb = std::clamp<std::int64_t>(row.memory, 0, most_amount);
+    worker.disk_mb = std::clamp<std::int64_t>(row.disk, 0, most_amount);
     if (row.allocated_cores > 0)
         worker.allocated_cores = std::min(row.allocated_cores, engine::model::most_size / 1000) * 1000;
     worker.job_started = row.job_started, worker.job_ends = row.job_ends;
@@ -106,6 +120,53 @@ RunWorker worker_of(const records::hdf5::WorkerRow& row) {
         bound_time(*time);
     return worker;
 }
+
+// Sums of bytes over the transfers of a task and a worker, by time: of each attempt the difference of two.
+class TransferSums {
+  public:
+    explicit TransferSums(const std::vector<RunTransfer>& by_time) {
+        sums_.reserve(by_time.size());
+        for (const RunTransfer& one : by_time) {
+            const auto bytes = static_cast<std::int64_t>(one.bytes);
+            sums_.push_back(
+                {{one.task, one.worker, one.time}, one.is_input ? bytes : 0, one.is_input ? 0 : bytes});
+        }
+        std::stable_sort(sums_.begin(), sums_.end(),
+                         [](const Sum& a, const Sum& b) { return a.until < b.until; });
+        for (std::size_t place = 1; place < sums_.size(); ++place) {
+            Sum& sum = sums_[place];
+            const Sum& before = sums_[place - 1];
+            if (!sum.is_beside(before.until)) continue;
+            sum.in = std::min(sum.in + before.in, most_amount);
+            sum.out = std::min(sum.out + before.out, most_amount);
+        }
+    }
+
+    std::pair<std::int64_t, std::int64_t> of(const RunAttempt& attempt) const {
+        const Sum after = up_to({attempt.task, attempt.worker, attempt.received});
+        const Sum before = up_to({attempt.task, attempt.worker, attempt.dispatched - 1});
+        return {std::max<std::int64_t>(after.in - before.in, 0),
+                std::max<std::int64_t>(after.out - before.out, 0)};
+    }
+
+  private:
+    using Moment = std::tuple<std::uint64_t, std::uint32_t, WallMicros>;  // of a task, on a worker
+    struct Sum {
+        Moment until;
+        std::int64_t in = 0, out = 0;
+        bool is_beside(const Moment& other) const {
+            return std::get<0>(until) == std::get<0>(other) && std::get<1>(until) == std::get<1>(other);
+        }
+    };
+    Sum up_to(const Moment& moment) const {
+        const auto next = std::upper_bound(sums_.begin(), sums_.end(), moment,
+                                           [](const Moment& at, const Sum& sum) { return at < sum.until; });
+        if (next == sums_.begin() || !std::prev(next)->is_beside(moment)) return {};
+        return *std::prev(next);
+    }
+
+    std::vector<Sum> sums_;
+};
 
 }  // namespace
 
@@ -160,7 +221,7 @@ void RunRows::add(const records::hdf5::WorkerChangeRow& row) {
 void RunRows::add(const records::hdf5::WaitingRow& row) {
     const auto reason = named<engine::model::WaitReason>(row.reason.view());
     if (!reason) return;
-    run_.waiting.push_back({row.time, row.tasks, place_in(asks_, row.ask), *reason});
+    run_.waiting.push_back({row.time, std::min(row.tasks, most_tasks), place_in(asks_, row.ask), *reason});
     bound_time(run_.waiting.back().time);
 }
 
@@ -169,7 +230,7 @@ void RunRows::add(const records::hdf5::TransferRow& row) {
     transfer.time = row.time;
     transfer.wall_us = std::clamp<std::int64_t>(row.wall, 0, latest_time);
     transfer.task = static_cast<std::uint64_t>(std::max<std::int64_t>(row.task, 0));
-    transfer.bytes = row.bytes;
+    transfer.bytes = std::min(row.bytes, most_bytes);
     transfer.worker = row.worker;  // its id, until all workers are known
     transfer.is_input = row.direction == Direction::input;
     transfer.name = row.name.view();
@@ -281,26 +342,9 @@ void RunRows::finish_transfers() {
     std::sort(run_.transfers.begin(), run_.transfers.end(), [](const RunTransfer& a, const RunTransfer& b) {
         return std::tie(a.time, a.task, a.name) < std::tie(b.time, b.task, b.name);
     });
-    std::vector<std::uint32_t> by_task(run_.transfers.size());
-    for (std::uint32_t place = 0; place < by_task.size(); ++place) by_task[place] = place;
-    std::stable_sort(by_task.begin(), by_task.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return run_.transfers[a].task < run_.transfers[b].task;
-    });
-    for (RunAttempt& attempt : run_.attempts) {
-        attempt.bytes_in = attempt.bytes_out = 0;
-        auto at = std::lower_bound(
-            by_task.begin(), by_task.end(), attempt.task,
-            [&](std::uint32_t place, std::uint64_t task) { return run_.transfers[place].task < task; });
-        for (; at != by_task.end() && run_.transfers[*at].task == attempt.task; ++at) {
-            const RunTransfer& transfer = run_.transfers[*at];
-            if (transfer.worker != attempt.worker || transfer.time < attempt.dispatched ||
-                transfer.time > attempt.received)
-                continue;
-            constexpr std::uint64_t most = std::uint64_t{1} << 50;
-            (transfer.is_input ? attempt.bytes_in : attempt.bytes_out) +=
-                static_cast<std::int64_t>(std::min(transfer.bytes, most));
-        }
-    }
+    const TransferSums sums(run_.transfers);
+    for (RunAttempt& attempt : run_.attempts)
+        std::tie(attempt.bytes_in, attempt.bytes_out) = sums.of(attempt);
 }
 
 void RunRows::finish_times() {

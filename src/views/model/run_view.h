@@ -125,6 +125,7 @@ struct RunView {
     std::string path;   // what was read
     std::string host;   // of the manager
     std::vector<RunSession> sessions;
+    bool has_file_times = true;        // 0 in inputs_there and outputs_there: there were no files
     bool is_live = false;              // its manager had the file open when it was read
     WallMicros read_at = 0;            // when
     WallMicros begin = 0;              // of the first session

@@ -8,6 +8,7 @@
 #include "records/journal/append_file.h"
 #include "records/journal/journal.h"
 #include "records/journal/run_directory.h"
+#include "records/journal/run_status.h"
 #include "views/model/journal_run.h"
 #include "views/model/run_rows.h"
 #include "views/model/transactions_run.h"
@@ -72,6 +73,7 @@ Result<RunView> read_stats_run(const StatsReader& reader, const std::string& pat
     run.path = path;
     run.host = reader.attribute("host");
     run.read_at = wall_now();
+    run.has_file_times = reader.has(Dataset::tasks, "inputs_there");
     for (const Later& one : later)
         if (!reader.has(one.dataset, one.column))
             run.lacks.push_back(std::string(one.what) +
@@ -121,13 +123,29 @@ Result<RunView> read_beside(const fs::path& folder, const Error& why, bool is_li
 
 }  // namespace
 
+namespace {
+
+bool is_live_in(const std::string& folder) {
+    const auto status = records::journal::read_status(folder);
+    return status ? records::journal::may_be_live(folder, *status)
+                  : records::journal::RunDirectory::is_taken(folder);
+}
+
+}  // namespace
+
+std::string folder_of_run(const std::string& path) {
+    std::error_code unknown;
+    if (fs::is_directory(path, unknown)) return path;
+    const std::string folder = fs::path(path).parent_path().string();
+    return folder.empty() ? "." : folder;
+}
+
 Result<RunView> read_run(const std::string& path) {
     std::error_code unknown;
     const bool is_folder = fs::is_directory(path, unknown);
-    const fs::path folder = is_folder ? fs::path(path) : fs::path(path).parent_path();
+    const fs::path folder = folder_of_run(path);
     const std::string stats = is_folder ? (folder / "stats.h5").string() : path;
-    const bool is_live =
-        fs::exists(folder / "lock", unknown) && records::journal::RunDirectory::is_taken(folder);
+    const bool is_live = is_live_in(folder);
     Result<RunView> run = Error{};
     if (is_folder && !fs::exists(stats, unknown)) {
         run = read_beside(folder, {ExitCode::bad_input, stats + " is missing"}, is_live);

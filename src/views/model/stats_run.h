@@ -18,6 +18,9 @@ std::string title_of_list(const std::string& list, const std::string& path);
 Result<RunView> read_stats_run(const records::hdf5::StatsReader& reader, const std::string& path,
                                bool is_live);
 
+// The run directory that a path names, or that has the file which it names.
+std::string folder_of_run(const std::string& path);
+
 // Of a run directory, a stats.h5, a journal or a transactions log. Of a directory the first of these that can
 // be read counts; RunView::lacks says what was damaged. Error bad_input: none can be read, with the remedy;
 // or nothing has happened yet.

@@ -1,6 +1,7 @@
 #include "views/model/stays.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -12,6 +13,10 @@ namespace wq::views::model {
 
 namespace {
 
+// Managers compute the start of a process from its age, each time that it joins: two such times of one
+// process differ by what a message took, or a clock was set.
+constexpr WallMicros same_start = 2'000'000;
+
 // Workers of one batch job on one host, or of one process.
 using JobKey = std::tuple<std::string, std::string, WallMicros>;
 
@@ -20,10 +25,34 @@ JobKey key_of(const RunWorker& worker) {
     return {worker.host, "", worker.job_started != 0 ? worker.job_started : worker.process_started};
 }
 
+// Its key in the map, or that of the same batch job or process.
+template <class Value>
+Value& find_or_add(std::map<JobKey, Value>& known, JobKey key) {
+    const auto found = known.lower_bound({std::get<0>(key), std::get<1>(key), std::get<2>(key) - same_start});
+    const bool is_same = found != known.end() && std::get<0>(found->first) == std::get<0>(key) &&
+                         std::get<1>(found->first) == std::get<1>(key) &&
+                         std::get<2>(found->first) <= std::get<2>(key) + same_start;
+    return is_same ? found->second : known[std::move(key)];
+}
+
+// Of the run and its sessions, in their order.
+std::vector<WallMicros> begins_of(const RunView& run) {
+    std::vector<WallMicros> begins{run.begin};
+    for (const RunSession& session : run.sessions) begins.push_back(std::max(session.begin, run.begin));
+    for (WallMicros& begin : begins) bound_time(begin);
+    std::sort(begins.begin(), begins.end());
+    return begins;
+}
+
+WallMicros last_before(const std::vector<WallMicros>& begins, WallMicros time) {
+    const auto next = std::upper_bound(begins.begin(), begins.end(), time);
+    return next == begins.begin() ? begins.front() : *std::prev(next);
+}
+
 }  // namespace
 
-std::vector<Stay> stays_of(std::span<const RunWorker> workers, WallMicros begin, WallMicros end) {
-    bound_time(begin);
+std::vector<Stay> stays_of(std::span<const RunWorker> workers, const RunView& run) {
+    const std::vector<WallMicros> begins = begins_of(run);
     std::vector<std::size_t> order(workers.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
@@ -34,13 +63,13 @@ std::vector<Stay> stays_of(std::span<const RunWorker> workers, WallMicros begin,
         const RunWorker& worker = workers[place];
         WallMicros joined = worker.joined;
         Stay stay{worker.job_started > 0 ? worker.job_started : worker.process_started,
-                  worker.left > 0 ? worker.left : end};
+                  worker.left > 0 ? worker.left : run.end};
         bound_time(joined), bound_time(stay.begin), bound_time(stay.end);
-        if (stay.begin != 0) stay.begin = std::max(stay.begin, begin);
+        if (stay.begin != 0) stay.begin = std::max(stay.begin, last_before(begins, joined));
         if (joined != 0) stay.begin = stay.begin == 0 ? joined : std::min(stay.begin, joined);
         if (stay.begin == 0) stay.begin = stay.end;
         if (worker.job_started > 0 || worker.process_started > 0) {
-            std::set<WallMicros>& before = ends[key_of(worker)];
+            std::set<WallMicros>& before = find_or_add(ends, key_of(worker));
             const auto next = before.upper_bound(joined);
             if (next != before.begin()) stay.begin = std::max(stay.begin, *std::prev(next));
             stay.end = std::max(stay.end, stay.begin);
@@ -65,7 +94,7 @@ CoreTime not_offered_by(std::span<const RunWorker> workers, std::span<const Stay
     std::map<JobKey, Allocation> allocations;
     for (std::size_t i = 0; i < workers.size(); ++i) {
         if (workers[i].allocated_cores <= 0 || workers[i].job.empty()) continue;
-        Allocation& allocation = allocations[key_of(workers[i])];
+        Allocation& allocation = find_or_add(allocations, key_of(workers[i]));
         allocation.cores = std::max(allocation.cores, workers[i].allocated_cores);
         allocation.changes.push_back({stays[i].begin, cores_of(workers[i]), 1});
         allocation.changes.push_back({stays[i].end, -cores_of(workers[i]), -1});

@@ -21,11 +21,12 @@ struct Stay {
     bool operator==(const Stay&) const = default;
 };
 
-// Of each worker, in their order: from the start of its batch job, else of its process, else from when it
-// joined, until it left, else until `end`; but not before the run's `begin`: what a batch job or a process
-// did before is not this run's. Of workers that follow each other in one batch job on a host (it began again,
-// or the run was resumed), each begins where the one before has left, so that nothing counts twice.
-std::vector<Stay> stays_of(std::span<const RunWorker> workers, WallMicros begin, WallMicros end);
+// Of each worker of the run, in their order: from the start of its batch job, else of its process, else from
+// when it joined, until it left, else until the run's end; but not before the session began that it joined:
+// what a batch job or a process did before, also between sessions, is not this run's. Of workers that follow
+// each other in one batch job on a host, each begins where the one before has left, so that nothing counts
+// twice.
+std::vector<Stay> stays_of(std::span<const RunWorker> workers, const RunView& run);
 
 // Cores of allocations that no worker offered, while at least one of the batch job was on that host.
 CoreTime not_offered_by(std::span<const RunWorker> workers, std::span<const Stay> stays);

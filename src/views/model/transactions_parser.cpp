@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -13,7 +16,8 @@ namespace wq::views::model {
 void LoggedFiles::add(WallMicros when, std::int64_t took, std::int64_t size) {
     begin = begin == 0 ? when - took : std::min(begin, when - took);
     end = std::max(end, when);
-    bytes += size;
+    constexpr std::int64_t most = std::int64_t{1} << 60;  // a damaged log may say anything
+    bytes = std::min(bytes + std::clamp<std::int64_t>(size, 0, most), most);
 }
 
 namespace {
@@ -86,9 +90,36 @@ struct Task {
     bool retrieved = false;  // so DONE tells of no other attempt
 };
 
-struct Range {
-    std::uint64_t first, last;
-    std::uint32_t category;
+// Ranges of calls, by their first numbers. Where two overlap, the later one counts.
+class Ranges {
+  public:
+    void add(std::uint64_t first, std::uint64_t last, std::uint32_t category) {
+        auto at = ranges_.lower_bound(first);
+        if (at != ranges_.begin()) at = std::prev(at);
+        while (at != ranges_.end() && at->first <= last) {
+            const auto [begin, old] = *at;
+            if (old.last < first) {
+                ++at;
+                continue;
+            }
+            at = ranges_.erase(at);
+            if (begin < first) ranges_[begin] = {first - 1, old.category};
+            if (old.last > last) ranges_[last + 1] = old;
+        }
+        ranges_[first] = {last, category};
+    }
+    std::optional<std::uint32_t> category_of(std::uint64_t number) const {
+        const auto next = ranges_.upper_bound(number);
+        if (next == ranges_.begin() || std::prev(next)->second.last < number) return {};
+        return std::prev(next)->second.category;
+    }
+
+  private:
+    struct Rest {
+        std::uint64_t last = 0;
+        std::uint32_t category = 0;
+    };
+    std::map<std::uint64_t, Rest> ranges_;
 };
 
 class Parser {
@@ -193,7 +224,7 @@ class Parser {
             state == "WAITING" || state == "RUNNING" || state == "DONE" || state == "RETRIEVED";
         if (state.empty() || (needs_word && word.empty())) return refused("a TASK record that is cut off");
         if (state == "WAITING" && last > first) {
-            ranges_.push_back({first, last, categories_.place_of(word)});
+            ranges_.add(first, last, categories_.place_of(word));
         } else if (state == "WAITING") {
             begin_waiting(first, word, line, now);
         } else if (state == "RUNNING") {
@@ -221,9 +252,8 @@ class Parser {
 
     // Of one that did not wait by itself: it is a call of a range, or the log begins in the middle of a run.
     std::uint32_t category_of(std::uint64_t number) {
-        for (auto range = ranges_.rbegin(); range != ranges_.rend(); ++range)
-            if (range->first <= number && number <= range->last) return range->category;
-        return categories_.place_of("unknown");
+        const auto category = ranges_.category_of(number);
+        return category ? *category : categories_.place_of("unknown");
     }
 
     Task& task_at(std::uint64_t number, WallMicros now) {
@@ -332,7 +362,7 @@ class Parser {
     std::unordered_map<std::uint64_t, Task> tasks_;         // not ended yet
     std::unordered_map<std::string, std::uint32_t> here_;   // connected workers, by address
     std::unordered_map<std::string, std::uint32_t> by_id_;  // the same
-    std::vector<Range> ranges_;                             // of calls
+    Ranges ranges_;
     std::size_t line_ = 0;
     std::size_t records_ = 0;
     WallMicros now_ = 0;   // the latest time so far

@@ -70,6 +70,13 @@ std::int32_t count_in(std::string_view json, std::string_view name) {
         std::min<std::int64_t>(amount_in(json, name, 1000), std::int64_t{1} << 30));
 }
 
+// "node1:9123", or "[2001:db8::5]:9123".
+std::string_view host_of(std::string_view address) {
+    const std::string_view host = address.substr(0, address.rfind(':'));
+    return host.size() > 1 && host.front() == '[' && host.back() == ']' ? host.substr(1, host.size() - 2)
+                                                                        : host;
+}
+
 class RunSink : public TransactionSink {
   public:
     void session(WallMicros begin) override { run_.sessions.push_back({begin, begin}); }
@@ -78,7 +85,7 @@ class RunSink : public TransactionSink {
         RunWorker worker;
         worker.id = static_cast<std::uint32_t>(run_.workers.size());
         worker.address = address;
-        worker.host = address.substr(0, address.find(':'));
+        worker.host = host_of(address);
         worker.joined = joined;
         run_.workers.push_back(std::move(worker));
     }

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "records/journal/append_file.h"
+#include "views/model/csv_text.h"
 #include "views/report/amounts.h"
 #include "views/report/pieces_file.h"
 
@@ -31,7 +32,7 @@ class Row {
 
     void text(std::string_view field) {
         separate();
-        put_csv_text(text_, field);
+        model::put_csv_text(text_, field);
     }
     template <class Number>
     void number(Number value) {
@@ -246,17 +247,6 @@ Table waiting_table(const RunView& run) {
 }
 
 }  // namespace
-
-void put_csv_text(std::string& row, std::string_view text) {
-    const std::string clean = line_for_message(text, SIZE_MAX);
-    if (clean.find_first_of(",\"") == std::string::npos) {
-        row += clean;
-        return;
-    }
-    row += '"';
-    for (const char c : clean) row.append(c == '"' ? 2 : 1, c);
-    row += '"';
-}
 
 Result<std::vector<std::string>> write_csv_files(const std::string& directory, const ReportedRun& reported) {
     std::error_code failed;

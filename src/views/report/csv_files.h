@@ -18,7 +18,4 @@ namespace wq::views::report {
 // attempts are written without their text in memory.
 Result<std::vector<std::string>> write_csv_files(const std::string& directory, const ReportedRun& reported);
 
-// Appends a field: in quotes where a comma or a quote is in it.
-void put_csv_text(std::string& row, std::string_view text);
-
 }  // namespace wq::views::report

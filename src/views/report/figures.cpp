@@ -258,8 +258,8 @@ class HostTable {
                 places_[worker] = hosts_.size();
                 offering.push_back(run.workers[worker]);
             }
-            host.offered_core_seconds = static_cast<double>(model::offered_by(offering, run.begin, run.end)) /
-                                        1000 / micros_per_second;
+            host.offered_core_seconds =
+                static_cast<double>(model::offered_by(offering, run)) / 1000 / micros_per_second;
             hosts_.push_back(std::move(host));
         }
     }

@@ -27,6 +27,8 @@ std::size_t worker_of(const RunView& run, const LaneEntry& entry) {
 // Lanes of one worker, for attempts by their begin: the lowest free one.
 class Lanes {
   public:
+    explicit Lanes(WallMicros overlap) : overlap_(overlap) {}
+
     std::uint32_t take(const TimeSpan& interval) {
         while (!busy_.empty() && busy_.top().first <= interval.begin) {
             free_.push(busy_.top().second);
@@ -39,7 +41,7 @@ class Lanes {
             lane = free_.top();
             free_.pop();
         }
-        busy_.emplace(interval.end, lane);
+        busy_.emplace(interval.end - std::min(overlap_, (interval.end - interval.begin) / 4), lane);
         return lane;
     }
 
@@ -49,6 +51,7 @@ class Lanes {
     LowestFirst<std::pair<WallMicros, std::uint32_t>> busy_;  // until when
     LowestFirst<std::uint32_t> free_;
     std::uint32_t count_ = 0;
+    WallMicros overlap_;
 };
 
 // Texts of names for JSON, made once for each place of a table.
@@ -141,7 +144,7 @@ class TraceWriter {
 
 }  // namespace
 
-std::vector<LaneEntry> lanes_of(const RunView& run) {
+std::vector<LaneEntry> lanes_of(const RunView& run, WallMicros overlap) {
     std::vector<LaneEntry> entries;
     for (std::size_t n = 0; n < run.attempts.size(); ++n) {
         const RunAttempt& attempt = run.attempts[n];
@@ -156,9 +159,9 @@ std::vector<LaneEntry> lanes_of(const RunView& run) {
         const WallMicros other = time_span_of(run, run.attempts[b.attempt]).begin;
         return begin != other ? begin < other : a.attempt < b.attempt;
     });
-    Lanes lanes;
+    Lanes lanes(overlap);
     for (std::size_t n = 0; n < entries.size(); ++n) {
-        if (n > 0 && worker_of(run, entries[n]) != worker_of(run, entries[n - 1])) lanes = Lanes();
+        if (n > 0 && worker_of(run, entries[n]) != worker_of(run, entries[n - 1])) lanes = Lanes(overlap);
         entries[n].lane = lanes.take(time_span_of(run, run.attempts[entries[n].attempt]));
     }
     return entries;

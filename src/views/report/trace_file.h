@@ -23,6 +23,8 @@ struct LaneEntry {
     std::uint32_t attempt = 0;  // place in RunView::attempts
     std::uint32_t lane = 0;     // from 0
 };
-std::vector<LaneEntry> lanes_of(const model::RunView& run);
+// `overlap`: attempts of one lane may overlap by so much of the earlier one, a quarter at most: the next
+// begins when a process has ended, and its end is reported a little later.
+std::vector<LaneEntry> lanes_of(const model::RunView& run, WallMicros overlap = 0);
 
 }  // namespace wq::views::report

@@ -110,7 +110,9 @@ struct Rescue {
 };
 Rescue rescue;
 
-constexpr std::array crashes{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+// SIGQUIT is Ctrl-\, which ends the program as it would without a full screen.
+constexpr std::array crashes{SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGABRT,
+                             SIGQUIT, SIGSYS, SIGTRAP, SIGXCPU, SIGALRM};
 
 // The default action follows: SA_RESETHAND.
 void restore_and_end(int signal) {

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "views/model/csv_text.h"
+
 namespace wq::views::terminal {
 
 namespace {
@@ -54,19 +56,6 @@ void draw_header(Frame& frame, int row, const Table& table, const TableState& st
     }
 }
 
-// Spreadsheets take what begins so for a formula.
-std::string csv_field(const std::string& text) {
-    std::string field = text;
-    for (char& byte : field)
-        if (static_cast<unsigned char>(byte) < ' ') byte = ' ';
-    if (!field.empty() && std::string_view("=+@").find(field.front()) != std::string_view::npos)
-        field.insert(0, "'");
-    if (field.find_first_of(",\"") == std::string::npos) return field;
-    std::string quoted = "\"";
-    for (const char byte : field) quoted += byte == '"' ? "\"\"" : std::string(1, byte);
-    return quoted + "\"";
-}
-
 }  // namespace
 
 std::size_t draw_table(Frame& frame, const TableArea& area, const Table& table, const TableState& state) {
@@ -96,7 +85,7 @@ std::string csv_of(const Table& table) {
         std::string line;
         for (std::size_t n = 0; n < table.columns.size(); ++n)
             if (!table.columns[n].title.empty())  // others hold pictures
-                line += (n > 0 ? "," : "") + csv_field(field_of(n));
+                model::put_csv_text(n > 0 ? line += ',' : line, field_of(n));
         text += line + "\n";
     };
     add_line([&](std::size_t n) { return table.columns[n].title; });

@@ -45,7 +45,7 @@ function addCurves(parent, title, unit, curves, end) {
       label: curve.name, data: Array.from(curve.x, (x, i) => ({x, y: curve.y[i]})), borderColor: chartColors[at % chartColors.length],
       backgroundColor: chartColors[at % chartColors.length], borderWidth: 1.5, pointRadius: 0, stepped: "before"}))},
     options: {animation: false, maintainAspectRatio: false, interaction: {mode: "index", intersect: false}, parsing: false,
-      scales: {x: axis("", {type: "linear", min: 0, max: end, ticks: time}), y: axis(unit, {beginAtZero: true})}},
+      scales: {x: axis("", {type: "linear", min: 0, max: end, ticks: time}), y: axis(unit, {beginAtZero: true, ticks: unit === "MiB" ? {} : {precision: 0}})}},
   });
 }
 
@@ -75,6 +75,6 @@ function addHistogram(parent, title, unit, values, textOf) {
     type: "bar",
     data: {labels: counts.map((_, part) => textOf(edge(part))), datasets: [{label: "attempts", data: counts, backgroundColor: chartColors[0], categoryPercentage: 1, barPercentage: 0.95}]},
     options: {animation: false, maintainAspectRatio: false, plugins: {legend: {display: false}},
-      scales: {x: axis(unit), y: axis("attempts", {beginAtZero: true})}},
+      scales: {x: axis(unit), y: axis("attempts", {beginAtZero: true, ticks: {precision: 0}})}},
   });
 }

@@ -1,7 +1,9 @@
 #include "views/web/page_data.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -210,30 +212,46 @@ Json series_of(const RunView& run, const PageClock& clock) {
     return {{"count", shown.size()}, {"columns", std::move(columns)}};
 }
 
+Json json_of(const model::RunAsk& ask) {
+    return {{"cores", static_cast<double>(ask.needs.cores.thousandths()) / 1000},
+            {"memory_mib", ask.needs.memory_mb},
+            {"features", ask.features}};
+}
+
+// Rows are changes of one ask and reason: none may be left out before the sums by reason are taken.
 Json waiting_of(const RunView& run, const PageClock& clock) {
-    Json asks = Json::array();
-    for (const model::RunAsk& ask : run.asks)
-        asks.push_back({{"cores", static_cast<double>(ask.needs.cores.thousandths()) / 1000},
-                        {"memory_mib", ask.needs.memory_mb},
-                        {"features", ask.features}});
-    Json reasons = Json::array();
+    using Counts = std::array<std::uint64_t, engine::model::wait_reason_count>;
+    struct Point {
+        WallMicros time = 0;
+        Counts counts{};
+    };
+    std::map<std::pair<std::uint32_t, engine::model::WaitReason>, std::uint64_t> now;
+    std::vector<Point> points;
+    Counts sums{};
+    const WallMicros apart = (run.end - run.begin) / static_cast<WallMicros>(most_points);
+    for (const model::RunWaiting& row : run.waiting) {
+        std::uint64_t& tasks = now[{row.ask, row.reason}];
+        std::uint64_t& sum = sums[static_cast<std::size_t>(row.reason)];
+        sum += row.tasks - std::exchange(tasks, row.tasks);
+        if (points.empty() || row.time > points.back().time + apart) points.push_back({row.time, {}});
+        points.back().counts = sums;
+    }
+    Json reasons = Json::array(), columns = Json::object(), left = Json::array();
+    put_column(columns, "time", points, [&](const Point& point) { return clock.at(point.time); });
     for (std::size_t n = 0; n < engine::model::wait_reason_count; ++n) {
         const auto reason = static_cast<engine::model::WaitReason>(n);
         reasons.push_back({{"name", name_of(reason)}, {"meaning", meaning_of(reason)}});
+        put_column(columns, name_of(reason), points, [&](const Point& point) { return point.counts[n]; });
     }
-    std::vector<model::RunWaiting> shown;
-    const std::size_t every = run.waiting.size() / (8 * most_points) + 1;
-    for (std::size_t n = 0; n < run.waiting.size(); n += every) shown.push_back(run.waiting[n]);
-    Json columns = Json::object();
-    const auto put = [&](const char* name, auto value) { put_column(columns, name, shown, value); };
-    put("time", [&](const model::RunWaiting& one) { return clock.at(one.time); });
-    put("tasks", [](const model::RunWaiting& one) { return one.tasks; });
-    put("ask", [&](const model::RunWaiting& one) { return std::min<std::size_t>(one.ask, run.asks.size()); });
-    put("reason", [](const model::RunWaiting& one) { return static_cast<int>(one.reason); });
-    return {{"asks", std::move(asks)},
-            {"reasons", std::move(reasons)},
-            {"count", shown.size()},
-            {"columns", std::move(columns)}};
+    for (const auto& [what, tasks] : now)
+        if (tasks > 0)
+            left.push_back({{"ask", what.first < run.asks.size() ? json_of(run.asks[what.first]) : Json()},
+                            {"reason", static_cast<int>(what.second)},
+                            {"tasks", tasks}});
+    return {{"reasons", std::move(reasons)},
+            {"count", points.size()},
+            {"columns", std::move(columns)},
+            {"left", std::move(left)}};
 }
 
 struct FileTotal {
@@ -256,7 +274,7 @@ Json files_of(const RunView& run) {
         if (totals.empty() || totals.back().name != one->name || totals.back().is_input != one->is_input)
             totals.push_back({one->name, 0, 0, 0, one->is_input});
         totals.back().bytes += one->bytes;
-        totals.back().wall_us += one->wall_us;
+        engine::model::add_bounded(totals.back().wall_us, one->wall_us);
         totals.back().transfers += 1;
     }
     std::stable_sort(totals.begin(), totals.end(),
@@ -277,7 +295,7 @@ Json files_of(const RunView& run) {
 Json page_data(const report::ReportedRun& reported) {
     const RunView& run = reported.run;
     const PageClock clock(run);
-    const std::vector<report::LaneEntry> lanes = report::lanes_of(run);
+    const std::vector<report::LaneEntry> lanes = report::lanes_of(run, 10'000);
     const std::vector<report::LaneEntry> shown = chosen(run, lanes);
     Json categories = Json::array();
     for (std::size_t n = 0; n < run.categories.size(); ++n)

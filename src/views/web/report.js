@@ -18,7 +18,7 @@
     for (; value >= 1024 && at + 1 < units.length; ++at) value /= 1024;
     return `${number(value, at === 0 ? 0 : 1)} ${units[at]}`;
   };
-  const coreTime = value => report.account.offered_core_seconds >= 3600 ? `${number(value / 3600, 2)} core-hours` : `${number(value, 1)} core-seconds`;
+  const coreTime = value => report.account.offered_core_seconds >= 3600 ? `${number(value / 3600, 2)} core-hours` : `${number(value, 2)} core-seconds`;
   const date = us => us ? new Date(us / 1000).toLocaleString("en", {dateStyle: "medium", timeStyle: "medium"}) : "not recorded";
 
   const count = data.attempts.count;
@@ -249,7 +249,10 @@
     const show = () => {
       legend.textContent = "";
       const paint = paints[colorName];
-      paint.names.slice(0, 60).forEach((name, at) => {
+      const isUsed = new Set();
+      for (let i = 0; i < count; ++i) isUsed.add(paint.of(i));
+      paint.names.forEach((name, at) => {
+        if (!isUsed.has(at) || legend.childElementCount >= 60) return;
         const part = addElement(legend, "span");
         addElement(part, "span", "", {className: "box"}).style.background = `rgb(${paint.colors[at].map(Math.round).join(",")})`;
         part.append(` ${name}`);
@@ -318,28 +321,19 @@
     }
   }
   function waitingPanel(parent) {
-    const {asks, reasons} = data.waiting;
-    const rows = columnsOf(data.waiting.columns, data.waiting.count);
+    const {reasons, left} = data.waiting;
     if (data.waiting.count === 0) return addElement(parent, "p", "This run did not record what waited and why.");
-    const sums = reasons.map(() => ({x: [], y: [], now: 0}));
-    const last = new Map();
-    for (let i = 0; i < data.waiting.count; ++i) {
-      const key = `${rows.ask[i]} ${rows.reason[i]}`;
-      const sum = sums[rows.reason[i]];
-      sum.now += rows.tasks[i] - (last.get(key) || 0);
-      last.set(key, rows.tasks[i]);
-      sum.x.push(seconds(rows.time[i]));
-      sum.y.push(sum.now);
-    }
-    for (const sum of sums) { sum.x.push(end); sum.y.push(sum.now); }
-    addCurves(parent, "Tasks that wait, by reason", "tasks", reasons.map((reason, at) => ({name: reason.name.replaceAll("_", " "), ...sums[at]})), end);
-    const left = [...last].filter(([, tasks]) => tasks > 0).map(([key, tasks]) => ({ask: Number(key.split(" ")[0]), reason: Number(key.split(" ")[1]), tasks}));
+    const rows = columnsOf(data.waiting.columns, data.waiting.count);
+    const x = [...rows.time.map(seconds), end];
+    const curve = name => ({name: name.replaceAll("_", " "), x, y: [...rows[name], rows[name][data.waiting.count - 1]]});
+    addCurves(parent, "Tasks that wait, by reason", "tasks", reasons.map(reason => curve(reason.name)), end);
     addElement(parent, "h2", report.live ? "Now" : "At the end");
     if (left.length === 0) return addElement(parent, "p", "Nothing waited.");
+    const asked = ask => [ask.cores >= 0 ? `${ask.cores} cores` : "", ask.memory_mib >= 0 ? size(ask.memory_mib) : "", ask.features];
     put("waiting", parent, [
       {name: "tasks", of: i => left[i].tasks}, {name: "reason", of: i => reasons[left[i].reason].name.replaceAll("_", " ")},
       {name: "meaning", of: i => reasons[left[i].reason].meaning},
-      {name: "asks for", of: i => left[i].ask, text: i => left[i].ask < asks.length ? [asks[left[i].ask].cores >= 0 ? `${asks[left[i].ask].cores} cores` : "", asks[left[i].ask].memory_mib >= 0 ? size(asks[left[i].ask].memory_mib) : "", asks[left[i].ask].features].filter(text => text !== "").join(", ") || "nothing special" : "any"},
+      {name: "asks for", of: i => left[i].ask ? asked(left[i].ask).filter(text => text !== "").join(", ") || "nothing special" : "any"},
     ], left.length);
     return undefined;
   }

@@ -83,7 +83,7 @@ RunView small_run() {
 Account checked(const RunView& run) {
     const Account account = account_of(run);
     EXPECT_TRUE(sum_of(account) == account.offered);
-    EXPECT_TRUE(account.offered == offered_by(run.workers, run.begin, run.end));
+    EXPECT_TRUE(account.offered == offered_by(run.workers, run));
     CoreTime lost = 0;
     for (const CoreTime one : account.lost_by_ending) lost += one;
     EXPECT_TRUE(lost == account.at(AccountLine::lost));
@@ -179,6 +179,44 @@ TEST(Account, SharesCoresInProportionAndLetsLeasesWait) {
     EXPECT_TRUE(account.above_allocation == 300'000);
 }
 
+// One attempt ran to its end and has a record; another one runs, which only the samples know.
+RunView run_with_a_task_without_record() {
+    RunView run = small_run();
+    run.sessions = {{100, 1100}};
+    run.attempts = {success(1, 100, 100, 500)};
+    for (const WallMicros time : {100, 300, 500, 1100}) {
+        RunSample sample{time, {}};
+        sample.stats.tasks_running = sample.stats.committed_cores = time == 300 ? 2 : 1;
+        run.samples.push_back(sample);
+    }
+    return run;
+}
+
+TEST(Account, KnowsByTheSamplesThatTasksRun) {
+    RunView run = run_with_a_task_without_record();
+    run.is_live = true;
+    const Account account = checked(run);
+    // From 300 on; until then the other core is free.
+    EXPECT_TRUE(account.at(AccountLine::running) == 1000 * 800);
+    EXPECT_TRUE(account.at(AccountLine::useful) == 1000 * 400);
+    EXPECT_TRUE(account.at(AccountLine::dispatch) == 0);
+}
+
+TEST(Account, CountsWhatRanWhenTheManagerWasKilledAsLost) {
+    const Account account = checked(run_with_a_task_without_record());
+    EXPECT_TRUE(account.at(AccountLine::running) == 0);
+    EXPECT_TRUE(account.at(AccountLine::lost) == 1000 * 800);
+    EXPECT_TRUE(account.lost_by_ending[static_cast<std::size_t>(Ending::killed)] == 1000 * 800);
+}
+
+TEST(Account, NeedsNoSamplesOfASessionThatEnded) {
+    RunView run = run_with_a_task_without_record();
+    run.samples.back().stats.tasks_running = 0;
+    const Account account = checked(run);
+    EXPECT_TRUE(account.at(AccountLine::lost) == 0);
+    EXPECT_TRUE(account.at(AccountLine::running) == 0);
+}
+
 TEST(Account, KnowsStatesOfWorkers) {
     RunView run = small_run();
     RunWorker& worker = run.workers[0];
@@ -214,6 +252,29 @@ TEST(Account, CountsNoTimeOfABatchJobTwice) {
     EXPECT_TRUE(account.offered == 2000 * (350 + 700 + 1050));
     EXPECT_EQ(lines_of(account).at("starting"), 2000 * (50 + 200 + 100));
     EXPECT_TRUE(account.not_offered == 0);
+}
+
+TEST(Account, CountsNoTimeOfAProcessTwiceThatJoinsTwice) {
+    RunView run = small_run();
+    run.begin = 1;
+    run.end = 9'000'000;
+    run.workers = {worker_with(2, 1'000'100, 4'000'000), worker_with(2, 6'000'000, 9'000'000)};
+    run.workers[0].process_started = 1'000'000;
+    run.workers[1].process_started = 1'000'017;  // computed again when it joined the resumed run
+    const Account account = checked(run);
+    EXPECT_TRUE(account.offered == CoreTime{2000} * 8'000'000);
+}
+
+TEST(Account, CountsNoTimeBetweenSessions) {
+    RunView run = small_run();
+    run.sessions = {{100, 400}, {900, 1100}};
+    run.workers = {worker_with(2, 150, 400), worker_with(2, 950, 1100), worker_with(2, 950, 1100)};
+    run.workers[0].job_started = 10, run.workers[0].job = "1";
+    run.workers[1].job_started = 600, run.workers[1].job = "2";  // it served another run
+    run.workers[2].process_started = 50;
+    const Account account = checked(run);
+    EXPECT_TRUE(account.offered == 2000 * (300 + 200 + 200));
+    EXPECT_EQ(lines_of(account).at("starting"), 2000 * (50 + 50 + 50));
 }
 
 TEST(Account, TellsWhyNoTaskIsReady) {
@@ -323,6 +384,16 @@ TEST(Account, OfAnOldFileLeavesFreeCoresUnknown) {
     run.attempts = {success(1, 0, 100, 600)};
     run.attempts[0].ask = no_place;
     EXPECT_EQ(lines_of(checked(run)), (Lines{{"useful", 500'000}, {"unknown", 1'500'000}}));
+}
+
+TEST(Account, OfAnOldFileDoesNotKnowWhenFilesWereThere) {
+    RunView run = small_run();
+    run.has_file_times = false;
+    run.attempts = {success(1, 100, 100, 1100)};
+    run.attempts[0].started = 250, run.attempts[0].ended = 850;
+    run.attempts[0].cpu_us = 600;
+    EXPECT_EQ(lines_of(checked(run)),
+              (Lines{{"unknown", 150'000 + 250'000}, {"useful", 600'000}, {"tail", 1'000'000}}));
 }
 
 TEST(Account, SpreadsARangeOverItsTime) {

@@ -20,6 +20,7 @@ class RandomRun {
 
     RunView result() {
         run_.begin = 1, run_.end = one_of(most_time / 2, most_time);
+        run_.has_file_times = !is_one_in(8);
         for (auto n = one_of(0, 3); n > 0; --n) run_.asks.push_back(ask());
         for (auto n = one_of(0, 4); n > 0; --n) run_.workers.push_back(worker());
         for (auto n = one_of(0, 16); n > 0; --n) run_.attempts.push_back(attempt());

@@ -48,11 +48,10 @@ class SimpleAccount {
         return one.started != 0 && one.started <= now && now < (one.ended != 0 ? one.ended : end_of(one));
     }
     AccountLine line_of(const RunAttempt& one, WallMicros now) const {
+        const AccountLine other = run_.has_file_times ? AccountLine::start_and_report : AccountLine::unknown;
         if (one.started == 0 || now < one.started)
-            return one.inputs_there != 0 && now < one.inputs_there ? AccountLine::files_in
-                                                                   : AccountLine::start_and_report;
-        return one.outputs_there != 0 && now < one.outputs_there ? AccountLine::files_out
-                                                                 : AccountLine::start_and_report;
+            return one.inputs_there != 0 && now < one.inputs_there ? AccountLine::files_in : other;
+        return one.outputs_there != 0 && now < one.outputs_there ? AccountLine::files_out : other;
     }
     WallMicros taken(const RunAttempt& one) const {
         if (begin_of(one) != 0) return begin_of(one);
@@ -164,9 +163,11 @@ class SimpleAccount {
         }
         return state;
     }
-    static WallMicros begin_of(const RunWorker& worker) {
-        if (worker.job_started != 0) return worker.job_started;
-        return worker.process_started != 0 ? worker.process_started : worker.joined;
+    WallMicros begin_of(const RunWorker& worker) const {
+        WallMicros begin = worker.joined;
+        if (worker.process_started != 0) begin = worker.process_started;
+        if (worker.job_started != 0) begin = worker.job_started;
+        return std::max(begin, session(worker.joined));
     }
     WallMicros end_of(const RunWorker& worker) const { return worker.left != 0 ? worker.left : run_.end; }
 

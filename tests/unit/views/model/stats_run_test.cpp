@@ -3,14 +3,18 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <random>
 #include <string>
 
 #include "records/hdf5/h5_writer.h"
 #include "records/hdf5/rows.h"
 #include "records/journal/journal.h"
+#include "records/journal/run_status.h"
 #include "support/folder.h"
 #include "unit/records/hdf5/python.h"
 #include "unit/records/journal/records_testing.h"
@@ -183,6 +187,7 @@ void expect_small_run(const RunView& run) {
     ASSERT_EQ(attempt.worker, 0u);
     ASSERT_EQ(run.workers.size(), 1u);
     expect_small_worker(run.workers[0]);
+    EXPECT_TRUE(run.has_file_times);
     ASSERT_EQ(run.waiting.size(), 2u);
     EXPECT_EQ(run.waiting[0].ask, 0u);
     EXPECT_EQ(run.waiting[0].tasks, 2u);
@@ -196,7 +201,7 @@ void expect_small_run(const RunView& run) {
     ASSERT_EQ(run.samples.size(), 2u);
     EXPECT_EQ(run.samples[1].stats.tasks_done, 7);
     const Account account = account_of(run);
-    EXPECT_TRUE(account.offered == offered_by(run.workers, run.begin, run.end));
+    EXPECT_TRUE(account.offered == offered_by(run.workers, run));
     EXPECT_TRUE(account.at(AccountLine::useful) == CoreTime{1000} * (second + 1000));
     EXPECT_TRUE(account.at(AccountLine::files_in) == CoreTime{1500} * second);
 }
@@ -272,6 +277,73 @@ TEST(StatsRun, CountsBytesOfFilesByAttempt) {
     EXPECT_EQ(run.transfers[0].name, "data");
 }
 
+// As many attempts of one task, and as many files: looking at each pair would take minutes.
+TEST(StatsRun, CountsBytesOfOneTaskWithManyAttempts) {
+    constexpr std::int64_t many = 200'000;
+    RunRows rows(many, RunRows::Transfers::recorded);
+    rows.add(row_of(sample_at(start)));
+    rows.add(row_of(small_records().workers[0]));
+    for (std::int64_t n = 0; n < many; ++n) {
+        records::hdf5::TaskRow task = row_of(task_number(0));
+        task.attempt = static_cast<std::uint32_t>(n + 1);
+        task.dispatched = start + second + 10 * n, task.received = task.dispatched + 9;
+        rows.add(task);
+        records::hdf5::TransferRow transfer;
+        transfer.task = 1, transfer.worker = 3;
+        transfer.time = task.dispatched + 5;
+        transfer.bytes = static_cast<std::uint64_t>(n % 7);
+        rows.add(transfer);
+    }
+    const Instant begin = instant_now();
+    const RunView run = rows.result(true);
+    EXPECT_LT(instant_now() - begin, std::chrono::seconds(30));
+    ASSERT_EQ(run.attempts.size(), static_cast<std::size_t>(many));
+    for (std::int64_t n = 0; n < many; ++n)
+        ASSERT_EQ(run.attempts[static_cast<std::size_t>(n)].bytes_in, n % 7) << n;
+}
+
+TEST(StatsRun, BoundsNumbersOfADamagedFile) {
+    RunRows rows(0, RunRows::Transfers::recorded);
+    constexpr std::int64_t bound = std::int64_t{1} << 60;
+    for (const std::int64_t number : {INT64_MAX, INT64_MIN}) {
+        records::hdf5::ManagerRow sample = row_of(sample_at(start));
+        sample.tasks_done = number;
+        sample.bandwidth = std::numeric_limits<double>::quiet_NaN();
+        rows.add(sample);
+        records::hdf5::TaskRow task = row_of(task_number(0));
+        task.line = task.given_memory = number;
+        rows.add(task);
+        records::hdf5::WaitingRow waiting;
+        waiting.time = start, waiting.reason = std::string_view("busy");
+        waiting.tasks = static_cast<std::uint64_t>(number);
+        rows.add(waiting);
+        records::hdf5::TransferRow transfer;
+        transfer.time = start, transfer.bytes = static_cast<std::uint64_t>(number);
+        rows.add(transfer);
+    }
+    const RunView run = rows.result(false);
+    ASSERT_EQ(run.samples.size(), 2u);
+    EXPECT_EQ(run.samples[0].stats.tasks_done, bound);
+    EXPECT_EQ(run.samples[1].stats.tasks_done, -bound);
+    EXPECT_EQ(run.samples[0].stats.bandwidth, 0);
+    for (const RunAttempt& attempt : run.attempts) {
+        EXPECT_TRUE(attempt.line == 0 || attempt.line == bound);
+        EXPECT_TRUE(attempt.memory_mb == not_recorded || attempt.memory_mb == bound);
+    }
+    ASSERT_EQ(run.waiting.size(), 2u);
+    for (const RunWaiting& waiting : run.waiting) EXPECT_EQ(waiting.tasks, std::uint64_t{1} << 40);
+    ASSERT_EQ(run.transfers.size(), 2u);
+    for (const RunTransfer& transfer : run.transfers) EXPECT_EQ(transfer.bytes, std::uint64_t{1} << 50);
+}
+
+TEST(StatsRun, BoundsTheEndOfAnAttemptInADamagedJournal) {
+    journal::TaskRecord task = task_number(0);
+    task.outcome.started_us = INT64_MAX - 1;
+    EXPECT_EQ(row_of(task).ended, INT64_MAX);
+    task.outcome.started_us = INT64_MIN;
+    EXPECT_EQ(row_of(task).ended, 0);
+}
+
 TEST(StatsRun, KnowsWorkersOfEachSession) {
     const TempDir dir;
     Records all = small_records();
@@ -337,6 +409,29 @@ TEST(StatsRun, OfALiveRunHasWorkersThatAreThere) {
     EXPECT_THAT(run.lacks, Contains(HasSubstr("attempts that run now are not in stats.h5")));
 }
 
+// Another host may not see the lock of the run directory.
+TEST(StatsRun, IsLiveIfAFreshStatusSaysSo) {
+    const TempDir dir;
+    write_stats(dir.file("stats.h5"), small_records());
+    EXPECT_FALSE(run_at(dir.path()).is_live);
+    journal::RunStatus status;
+    status.state = "running";
+    ASSERT_TRUE(journal::write_status(dir.path(), status).ok());
+    EXPECT_TRUE(run_at(dir.path()).is_live);
+    EXPECT_TRUE(run_at(dir.file("stats.h5")).is_live);
+    status.state = "finished";
+    ASSERT_TRUE(journal::write_status(dir.path(), status).ok());
+    EXPECT_FALSE(run_at(dir.path()).is_live);
+}
+
+TEST(StatsRun, KnowsTheFolderOfAFile) {
+    const TempDir dir;
+    EXPECT_EQ(folder_of_run("stats.h5"), ".");
+    EXPECT_EQ(folder_of_run("tasks.wq/stats.h5"), "tasks.wq");
+    EXPECT_EQ(folder_of_run("/stats.h5"), "/");
+    EXPECT_EQ(folder_of_run(dir.path()), dir.path());
+}
+
 TEST(StatsRun, OfADamagedFileIsThatOfTheJournal) {
     const TempDir dir;
     write_stats(dir.file("stats.h5"), small_records());
@@ -355,6 +450,17 @@ TEST(StatsRun, OfADamagedFileIsThatOfTheJournal) {
     }
     std::filesystem::remove(dir.file("stats.h5"));
     EXPECT_THAT(run_at(dir.path()).lacks.at(0), HasSubstr("stats.h5 is missing"));
+}
+
+TEST(StatsRun, OfAnEarlierJournalDoesNotKnowWhenFilesWereThere) {
+    const TempDir dir;
+    Records all = small_records();
+    all.tasks[0].ready_us = 0;
+    all.tasks[0].outcome.files = {};
+    write_file(dir.file("journal"), journal_of(all));
+    const RunView run = run_at(dir.path());
+    EXPECT_FALSE(run.has_file_times);
+    EXPECT_TRUE(account_of(run).at(AccountLine::start_and_report) == 0);
 }
 
 TEST(StatsRun, OfATornJournalSkipsItsLastRecord) {
@@ -406,7 +512,7 @@ TEST(StatsRun, OfRowsAtRandomHasAnAccount) {
         CoreTime sum = 0;
         for (const CoreTime line : account.lines) sum += line;
         ASSERT_TRUE(sum == account.offered) << "seed " << seed;
-        ASSERT_TRUE(sum == offered_by(run.workers, run.begin, run.end)) << "seed " << seed;
+        ASSERT_TRUE(sum == offered_by(run.workers, run)) << "seed " << seed;
     }
 }
 
@@ -453,6 +559,7 @@ f['workers'] = numpy.array([(0, 2, 1 * S, 0)], dtype=[('worker', '<u4'), ('cores
     EXPECT_THAT(run.lacks, Contains(HasSubstr("what waited, and why is not recorded")));
     EXPECT_THAT(run.lacks, Contains(HasSubstr("when workers and their batch jobs began")));
     EXPECT_THAT(run.lacks, Contains(HasSubstr("files are not recorded")));
+    EXPECT_FALSE(run.has_file_times);
     const Account account = account_of(run);
     EXPECT_TRUE(account.at(AccountLine::unknown) == CoreTime{2000} * (99 - 7) * second);
 }

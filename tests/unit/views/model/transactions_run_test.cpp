@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -118,6 +119,19 @@ TEST(TransactionsRun, OfCctoolsHasAttemptsWorkersAndFiles) {
     EXPECT_TRUE(account.at(AccountLine::lost) == CoreTime{1000} * (5 * s) + CoreTime{4000} * (3 * s));
 }
 
+TEST(TransactionsRun, KnowsHostsByTheirAddresses) {
+    const RunView run = run_of(log_of({{10, "MANAGER START"},
+                                       {11, "WORKER a [2001:db8::5]:9123 CONNECTION"},
+                                       {12, "WORKER b [2001:db8::6]:9123 CONNECTION"},
+                                       {13, "WORKER c node7:9123 CONNECTION"},
+                                       {14, "WORKER d node8 CONNECTION"}}));
+    ASSERT_EQ(run.workers.size(), 4u);
+    EXPECT_EQ(run.workers[0].host, "2001:db8::5");
+    EXPECT_EQ(run.workers[1].host, "2001:db8::6");
+    EXPECT_EQ(run.workers[2].host, "node7");
+    EXPECT_EQ(run.workers[3].host, "node8");
+}
+
 TEST(TransactionsRun, OfOursHasRanges) {
     records::journal::TransactionStamp stamp(7);
     std::string text(records::journal::transactions_heading());
@@ -143,6 +157,54 @@ TEST(TransactionsRun, OfOursHasRanges) {
     EXPECT_TRUE(calls.is_accepted);
     EXPECT_EQ(run.workers.at(calls.worker).cores, 4000);
     EXPECT_TRUE(account_of(run).at(AccountLine::useful) == CoreTime{1000} * (s / 4));
+}
+
+TEST(TransactionsRun, KnowsCategoriesOfRangesThatOverlap) {
+    const auto category_of = [](int task) {
+        const RunView run = run_of(log_of({
+            {10, "MANAGER START"},
+            {11, "TASK 10-90 WAITING a FIRST_RESOURCES {}"},
+            {12, "TASK 30-40 WAITING b FIRST_RESOURCES {}"},
+            {13, "TASK 35-60 WAITING c FIRST_RESOURCES {}"},
+            {14, "TASK 1-12 WAITING d FIRST_RESOURCES {}"},
+            {15, "TASK 20-21 WAITING e FIRST_RESOURCES {}"},
+            {16, "TASK 20-22 WAITING f FIRST_RESOURCES {}"},
+            {17, "TASK " + std::to_string(task) + " RUNNING h:1 FIRST_RESOURCES {}"},
+        }));
+        return run.categories.at(run.attempts.at(0).category).name;
+    };
+    std::string categories;
+    for (const int task : {1, 10, 12, 13, 19, 20, 21, 22, 23, 29, 30, 34, 35, 40, 41, 60, 61, 90})
+        categories += category_of(task);
+    EXPECT_EQ(categories, "dddaafffaabbccccaa");
+    EXPECT_EQ(category_of(91), "unknown");
+}
+
+// Looking through all ranges for each line would take minutes.
+TEST(TransactionsRun, ReadsManyRangesFast) {
+    constexpr int ranges = 200'000;
+    constexpr int ends = 300'000;
+    std::string text = "10000000 7 MANAGER START\n";
+    for (int n = 1; n <= ranges; ++n)
+        text += "11000000 7 TASK " + std::to_string(10 * n) + "-" + std::to_string(10 * n + 5) +
+                " WAITING c" + std::to_string(n % 3) + " FIRST_RESOURCES {}\n";
+    for (int n = 0; n < ends; ++n)
+        text += "12000000 7 TASK " + std::to_string(10 + n % 3 * 10) +
+                R"( DONE SUCCESS  0  {} {"tasks":[6,"tasks"]} h:1)" + "\n";
+    const Instant begin = instant_now();
+    const RunView run = run_of(text);
+    EXPECT_LT(instant_now() - begin, std::chrono::seconds(30));
+    ASSERT_EQ(run.attempts.size(), static_cast<std::size_t>(ends));
+    for (const RunAttempt& attempt : run.attempts)
+        ASSERT_EQ(run.categories.at(attempt.category).name, "c" + std::to_string(attempt.task / 10 % 3));
+}
+
+TEST(TransactionsRun, BoundsTheBytesOfFiles) {
+    std::vector<std::pair<double, std::string>> lines = {
+        {10, "MANAGER START"}, {12, "TASK 1 WAITING a FIRST_RESOURCES {}"}, {13, "TASK 1 RUNNING h:1 {}"}};
+    for (int n = 0; n < 9; ++n) lines.emplace_back(14, "TRANSFER INPUT 1 1 999999999999 1.000000 data");
+    const RunView run = run_of(log_of(lines));
+    EXPECT_EQ(run.attempts.at(0).bytes_in, std::int64_t{1} << 60);
 }
 
 TEST(TransactionsRun, KnowsWhatRunsAndWhatAKilledManagerLost) {

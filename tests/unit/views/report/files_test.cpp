@@ -63,20 +63,6 @@ class Table {
     std::vector<std::vector<std::string>> rows_;
 };
 
-std::string csv_text(std::string_view text) {
-    std::string row;
-    put_csv_text(row, text);
-    return row;
-}
-
-TEST(Csv, QuotesAsTheStandardSays) {
-    EXPECT_EQ(csv_text("plain text"), "plain text");
-    EXPECT_EQ(csv_text("a,b"), "\"a,b\"");
-    EXPECT_EQ(csv_text("say \"no\""), "\"say \"\"no\"\"\"");
-    EXPECT_EQ(csv_text("a\nb\x1b"), "a\\x0ab\\x1b");
-    EXPECT_EQ(csv_text(""), "");
-}
-
 TEST(Csv, HasAllTables) {
     const wq::test::Folder folder;
     ReportedRun run = test::sample();

@@ -121,6 +121,27 @@ TEST(PageData, OfALargeRunHasFailedAndLongAttemptsAndHowBusyWorkersWere) {
     EXPECT_NEAR(seconds * 2, 200 * 0.9 + 49'800 * 0.0005, 25);
 }
 
+TEST(PageData, SumsWhatWaitedBeforeItLeavesPointsOut) {
+    report::ReportedRun reported = run_of(10);
+    model::RunView& run = reported.run;
+    run.asks.resize(3);
+    for (std::uint64_t n = 0; n < 30'000; ++n)
+        run.waiting.push_back({begin + static_cast<WallMicros>(n * 33'000), n % 7 + 1,
+                               static_cast<std::uint32_t>(n % 3), engine::model::WaitReason::busy});
+    const WallMicros end = begin + 999'000'000;
+    run.waiting.push_back({end, 0, 0, engine::model::WaitReason::busy});
+    run.waiting.push_back({end, 0, 1, engine::model::WaitReason::busy});
+    run.waiting.push_back({end, 5, 2, engine::model::WaitReason::busy});
+    const Json data = page_data(reported);
+    const Json& waiting = *data.find("waiting");
+    const auto count = static_cast<std::size_t>(waiting.find("count")->integer());
+    EXPECT_LE(count, most_points + 2);
+    EXPECT_GE(count, most_points / 2);
+    EXPECT_EQ(numbers(*waiting.find("columns"), "busy", count).back(), 5);
+    ASSERT_EQ(waiting.find("left")->size(), 1U);
+    EXPECT_EQ(waiting.find("left")->parts()[0].find("tasks")->integer(), 5);
+}
+
 TEST(ReportPage, NoNameOfARunIsMoreThanText) {
     const std::string page = report_page(run_of(10));
     EXPECT_THAT(page, Not(HasSubstr("<img")));
