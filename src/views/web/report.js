@@ -57,19 +57,42 @@
 
   // ---- the account ----
 
-  const groupOf = {
-    useful: "#009E73", waited_for_files: "#56B4E9", idle_in_tasks: "#E69F00", lost: "#D55E00", files_in: "#0072B2", files_out: "#0072B2",
-    start_and_report: "#CC79A7",
+  // Of each line: a colour, and a pattern of report.css. Lines of one colour belong together: held by tasks; free, by what workers did;
+  // free, without tasks; free, though there were tasks. No two lines look alike, also to those who see no colours.
+  const looks = {
+    useful: ["#2FB78E", "plain"], waited_for_files: ["#56B4E9", "dots"], idle_in_tasks: ["#E69F00", "rising"], running: ["#8CD9BF", "upright"],
+    lost: ["#E8743B", "falling"], files_in: ["#6FA8DC", "rising"], files_out: ["#6FA8DC", "falling"], start_and_report: ["#D99AC0", "level"],
+    starting: ["#B0B0B0", "plain"], disconnected: ["#B0B0B0", "rising"], excluded: ["#B0B0B0", "grid"], draining: ["#B0B0B0", "falling"],
+    manager: ["#B7ABDE", "plain"], tail: ["#B7ABDE", "rising"], waits_for_tasks: ["#B7ABDE", "dots"], waits_for_limits: ["#B7ABDE", "level"],
+    waits_for_program: ["#B7ABDE", "upright"], after_the_end: ["#B7ABDE", "falling"],
+    dispatch: ["#EADB6E", "plain"], packing_memory_held: ["#EADB6E", "rising"], packing_memory: ["#EADB6E", "falling"],
+    packing_gpus: ["#EADB6E", "dots"], packing_disk: ["#EADB6E", "level"], packing_coprocesses: ["#EADB6E", "upright"], packing_cores: ["#EADB6E", "grid"],
+    fits_nowhere: ["#D7A9A0", "plain"], unknown: ["#DADADA", "dots"],
   };
-  const colorOfLine = line => groupOf[line.name] || "#7F7F7F";
+  function paintLine(element, line) {
+    const [color, pattern] = looks[line.name];
+    element.style.backgroundColor = color;
+    element.classList.add(`pattern-${pattern}`);
+  }
   function accountBar(parent) {
     const bar = addElement(parent, "div", "", {className: "account"});
     for (const line of report.account.lines) {
       if (line.core_seconds <= 0) continue;
       const text = `${line.title}: ${number(line.percent, 1)} %`;
-      const part = addElement(bar, "span", line.percent >= 9 ? text : "", {title: `${text}, ${coreTime(line.core_seconds)}: ${line.meaning}`});
+      const part = addElement(bar, "span", "", {title: `${text}, ${coreTime(line.core_seconds)}: ${line.meaning}`});
       part.style.width = `${line.percent}%`;
-      part.style.background = colorOfLine(line);
+      paintLine(part, line);
+      if (line.percent >= 9) addElement(part, "span", text).style.backgroundColor = part.style.backgroundColor;
+    }
+  }
+  function accountList(parent) {
+    const all = addElement(parent, "ul", "", {className: "legend"});
+    for (const line of report.account.lines) {
+      if (line.core_seconds <= 0) continue;
+      const item = addElement(all, "li");
+      paintLine(addElement(item, "span", "", {className: "box"}), line);
+      item.append(` ${line.title} ${number(line.percent, 1)} %`);
+      addElement(item, "span", ` ${coreTime(line.core_seconds)}`, {className: "faint"});
     }
   }
   function accountPanel(parent) {
@@ -83,7 +106,7 @@
     for (const line of lines) {
       const row = addElement(body, "tr");
       const name = addElement(row, "td");
-      addElement(name, "span", "", {className: "box"}).style.background = colorOfLine(line);
+      paintLine(addElement(name, "span", "", {className: "box"}), line);
       name.append(` ${line.title}`);
       addElement(row, "td", `${number(line.percent, 2)} %`, {className: "number"});
       addElement(row, "td", coreTime(line.core_seconds), {className: "number"});
@@ -117,6 +140,7 @@
     tile(tiles, "workers", number(report.workers), `${number(report.most_cores, 1)} cores at most`);
     addElement(parent, "h2", "Where the core time went");
     accountBar(parent);
+    accountList(parent);
     list(parent, "What to change", report.advice);
     addCurves(parent, "Tasks over time", "tasks", curves([["waiting", "waiting"], ["running", "running"], ["done", "ended"], ["failed", "failed"]]), end);
     addCurves(parent, "Cores over time", "cores", curves([["total_cores", "of workers"], ["committed_cores", "given to tasks"]]), end);
