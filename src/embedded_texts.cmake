@@ -31,3 +31,21 @@ const std::string_view ${name} = R\"text(@text@)text\";
 ")
   target_sources(${wq_this} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
 endfunction()
+
+# wq_sha256_source(RESULT TEXT): 'sha256-...' with quotes and base64, as a Content-Security-Policy names a script or style.
+function(wq_sha256_source result text)
+  set(letters "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+  string(SHA256 hex "${text}")
+  string(APPEND hex "00")  # 33 bytes are 44 letters without a rest
+  set(base64 "")
+  foreach(at RANGE 0 63 3)
+    string(SUBSTRING ${hex} ${at} 3 digits)
+    math(EXPR first "0x${digits} / 64")
+    math(EXPR second "0x${digits} % 64")
+    string(SUBSTRING ${letters} ${first} 1 first)
+    string(SUBSTRING ${letters} ${second} 1 second)
+    string(APPEND base64 ${first}${second})
+  endforeach()
+  string(REGEX REPLACE ".$" "=" base64 ${base64})
+  set(${result} "'sha256-${base64}'" PARENT_SCOPE)
+endfunction()

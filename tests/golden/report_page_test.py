@@ -3,9 +3,13 @@
 The numbers of the page are those of the run's joblog; every tab has something to read; nothing of a run is more than text; the
 page asks nobody for anything. WQ_PICTURES=DIR keeps pictures of the tabs, in both themes and at two widths.
 """
+import base64
 import csv
+import hashlib
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -50,6 +54,19 @@ def run_a_list(folder, run, name):
         return list(csv.DictReader(joblog, delimiter="\t"))
 
 
+def check_hashes(page):
+    """The page allows its own scripts and style, by their hashes, and no others."""
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page).group(1)
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert {rules[name] for name in ["default-src", "base-uri", "form-action"]} == {"'none'"}, policy
+
+    def sources(tag):
+        texts = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        return {f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in texts}
+    assert set(rules["script-src"].split()) == sources("script"), policy
+    assert set(rules["style-src"].split()) == sources("style"), policy
+
+
 def tiles(page):
     found = page.find_elements(By.CSS_SELECTOR, "#overview .tile")
     return {one.find_element(By.TAG_NAME, "span").text: one.find_element(By.TAG_NAME, "b").text for one in found}
@@ -60,6 +77,36 @@ def check_overview(page, joblog):
     shown = tiles(page)
     assert shown["tasks succeeded"] == str(len(joblog) - failed), shown
     assert shown["tasks failed"] == str(failed), shown
+    lines = page.find_elements(By.CSS_SELECTOR, "#overview ul.legend li")
+    assert lines and all(re.search(r"[a-z] [\d.]+ % [\d.]+ core", line.text) for line in lines), [line.text for line in lines]
+
+
+def check_looks(page):
+    """Every line of an account has its own colour and pattern."""
+    lines = json.loads(re.search(r'id="data">\n(.*?)\n</script>', page, re.DOTALL).group(1))["report"]["account"]["lines"]
+    looks = [re.search(rf'\b{line["name"]}: (\["#\w+", "\w+"\])', page) for line in lines]
+    assert len(lines) > 20 and all(looks), [line["name"] for line, look in zip(lines, looks) if not look]
+    assert len({look.group(1) for look in looks}) == len(looks), [look.group(1) for look in looks]
+
+
+def check_account(page):
+    """No two lines look alike."""
+    looks = page.execute_script("""
+        return [...document.querySelectorAll("#account td .box")].map(box => {
+          const style = getComputedStyle(box);
+          return [style.backgroundColor, style.backgroundImage].join(" ");
+        });""")
+    assert looks and len(set(looks)) == len(looks), looks
+
+
+def check_addresses(page, address):
+    """An address that anyone may have written shows a panel, and no error."""
+    for part in ["#tab=constructor", "#tab=__proto__", "#tab=tasks&tasks=%&resources=1", "#tab=tasks&tasks=%25,0,0,0,99,1", "#%"]:
+        page.get("about:blank")
+        page.get(address + part)
+        shown = [panel.get_attribute("id") for panel in page.find_elements(By.CSS_SELECTOR, "[role=tabpanel]") if panel.is_displayed()]
+        assert shown == ["tasks" if "tab=tasks" in part else "overview"], f"{part} shows {shown}"
+        check_quiet(page)
 
 
 def check_tabs(page, joblog, pictures, name):
@@ -91,8 +138,6 @@ def check_quiet(page):
 
 def main():
     run, report = sys.argv[1:3]
-    if webdriver is None or not shutil.which("chromium") or not shutil.which("chromedriver"):
-        skip("no chromium, chromium-driver or python3-selenium (scripts/packages: views)")
     pictures = os.environ.get("WQ_PICTURES")
     with tempfile.TemporaryDirectory(prefix="wq-report.") as name:
         folder = pathlib.Path(name)
@@ -101,6 +146,11 @@ def main():
         run_a_list(folder, run, hostile)
         subprocess.run([report, "tasks.sh.wq"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         subprocess.run([report, "-o", "hostile.html", f"{hostile}.wq"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        written = (folder / "tasks.sh.wq" / "report.html").read_text()
+        check_hashes(written)
+        check_looks(written)
+        if webdriver is None or not shutil.which("chromium") or not shutil.which("chromedriver"):
+            skip("no chromium, chromium-driver or python3-selenium (scripts/packages: views)")
         for dark in [False, True]:
             page = browser(folder, dark)
             try:
@@ -110,7 +160,9 @@ def main():
                     page.refresh()
                     check_overview(page, joblog)
                     check_tabs(page, joblog, pictures, f"{'dark' if dark else 'light'}-{width}")
+                    check_account(page)
                     check_quiet(page)
+                check_addresses(page, f"file://{folder}/tasks.sh.wq/report.html")
                 page.get(f"file://{folder}/hostile.html")
                 for tab in TABS:
                     page.find_element(By.ID, f"tab-{tab}").click()

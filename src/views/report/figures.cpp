@@ -205,7 +205,10 @@ std::vector<CategoryFigures> figures_of_categories(const RunView& run) {
     std::vector<CategoryFigures> all;
     for (std::size_t category = 0; category < sorted.size(); ++category) {
         CategoryFigures figures;
-        if (category < run.categories.size()) figures.name = run.categories[category].name;
+        if (category < run.categories.size()) {
+            figures.name = run.categories[category].name;
+            figures.place = static_cast<std::uint32_t>(category);
+        }
         std::map<FailureKind, std::uint64_t> failures;
         std::vector<const RunAttempt*> measured;
         for (auto at = sorted.begin(category); at != sorted.end(category); ++at) {

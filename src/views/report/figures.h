@@ -43,7 +43,8 @@ struct AskedAndUsed {
 
 struct CategoryFigures {
     std::string name;
-    std::uint64_t attempts = 0;  // ended ones
+    std::uint32_t place = model::no_place;  // in RunView::categories
+    std::uint64_t attempts = 0;             // ended ones
     std::uint64_t succeeded = 0;
     std::uint64_t running = 0;
     std::vector<FailureCount> failures;  // most first

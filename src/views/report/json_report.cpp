@@ -1,6 +1,7 @@
 #include "views/report/json_report.h"
 
 #include <string>
+#include <utility>
 
 #include "base/time.h"
 #include "views/report/advice.h"
@@ -146,9 +147,7 @@ Json sessions_of(const model::RunView& run) {
     return all;
 }
 
-}  // namespace
-
-Json json_report(const ReportedRun& reported) {
+Json report_with(const ReportedRun& reported, Json categories, Json hosts) {
     constexpr int version = 1;  // of the keys and their meanings
     const model::RunView& run = reported.run;
     const RunFigures& figures = reported.figures;
@@ -175,12 +174,22 @@ Json json_report(const ReportedRun& reported) {
             {"workers", run.workers.size()},
             {"most_cores", static_cast<double>(figures.most_cores) / 1000},
             {"account", json_of(reported.account)},
-            {"categories", array_of(figures.categories)},
-            {"hosts", array_of(figures.hosts)},
+            {"categories", std::move(categories)},
+            {"hosts", std::move(hosts)},
             {"failures", array_of(figures.failures)},
             {"slowest", array_of(figures.slowest)},
             {"advice", advice_of(reported)},
             {"lacks", run.lacks}};
+}
+
+}  // namespace
+
+Json json_report(const ReportedRun& reported) {
+    return report_with(reported, array_of(reported.figures.categories), array_of(reported.figures.hosts));
+}
+
+Json json_summary(const ReportedRun& reported) {
+    return report_with(reported, Json(), Json());
 }
 
 }  // namespace wq::views::report

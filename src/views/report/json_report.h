@@ -10,4 +10,7 @@ namespace wq::views::report {
 // terminal.
 Json json_report(const ReportedRun& reported);
 
+// With null for the tables of categories and hosts, which may be long.
+Json json_summary(const ReportedRun& reported);
+
 }  // namespace wq::views::report

@@ -51,7 +51,7 @@ std::string resources_of(const RunAttempt& attempt) {
     std::string cores = "-";
     if (attempt.cores_peak >= 0)
         cores = cores_text(attempt.cores_peak);
-    else if (attempt.wall_us > 0 && attempt.received != 0)
+    else if (attempt.wall_us > 0 && attempt.cpu_us >= 0 && attempt.received != 0)
         cores = fixed(static_cast<double>(attempt.cpu_us) / static_cast<double>(attempt.wall_us), 2);
     return "cores " + asked_and_used(cores_text(attempt.cores), cores);
 }
@@ -70,15 +70,14 @@ void add_attempt(const RunView& run, const RunAttempt& attempt, WallMicros at, s
     lines.push_back({"  dispatched  " + date_text(attempt.dispatched)});
     lines.push_back({"  began       " + date_text(attempt.started)});
     if (runs) {
-        lines.push_back({"  runs for    " + format_duration(run_time(attempt, at))});
+        lines.push_back({"  runs for    " + micros_text(run_time_us(attempt, at))});
         lines.push_back({"  cores       " + cores_text(attempt.cores) + " allocated"});
         return;
     }
     lines.push_back({"  ended       " + date_text(attempt.ended)});
     lines.push_back({"  before      " + spans_before(attempt)});
     lines.push_back({"  time        " + spans_after(attempt)});
-    lines.push_back({"  processor   " + format_duration(std::chrono::microseconds(attempt.cpu_us)) + "; " +
-                     resources_of(attempt)});
+    lines.push_back({"  processor   " + micros_text(attempt.cpu_us) + "; " + resources_of(attempt)});
     lines.push_back(
         {"  memory      " + asked_and_used(mb_text(attempt.memory_mb), mb_text(attempt.memory_peak_mb))});
     lines.push_back(

@@ -36,7 +36,7 @@ Colour colour_of(WorkerState state) {
 }
 
 std::string cores_used(const RunAttempt& attempt) {
-    if (attempt.wall_us <= 0 || attempt.received == 0) return "-";
+    if (attempt.wall_us <= 0 || attempt.cpu_us < 0 || attempt.received == 0) return "-";
     return fixed(static_cast<double>(attempt.cpu_us) / static_cast<double>(attempt.wall_us), 2);
 }
 
@@ -52,7 +52,7 @@ std::vector<TableCell> task_cells(const Shown& shown, const TaskRow& row) {
             {category_text(run, attempt.category)},
             {host_text(run, attempt.worker)},
             {clock_text(attempt.started != 0 ? attempt.started : attempt.dispatched)},
-            {format_duration(run_time(attempt, shown.moment.at))},
+            {micros_text(run_time_us(attempt, shown.moment.at))},
             {runs ? "-" : ending_text(attempt)},
             {runs ? "-" : cores_used(attempt)},
             {runs ? "-" : mb_text(attempt.memory_peak_mb)}};

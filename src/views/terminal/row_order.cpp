@@ -1,6 +1,7 @@
 #include "views/terminal/row_order.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,6 +27,12 @@ struct Word {
     std::string where;  // "category", "host", "state"; empty: anywhere
     std::string text;   // in lower case
 };
+
+// Hosts are chosen by whole names: else node1 would choose node10, too.
+bool is_host(const std::string& name, const Word& word) {
+    return std::equal(name.begin(), name.end(), word.text.begin(), word.text.end(),
+                      [](char a, char b) { return lower(a) == b; });
+}
 
 bool contains(std::string_view text, const Word& word) {
     return std::search(text.begin(), text.end(), word.text.begin(), word.text.end(),
@@ -58,6 +65,7 @@ struct Field {
 bool matches(const std::vector<Field>& fields, const std::vector<Word>& words) {
     return std::all_of(words.begin(), words.end(), [&](const Word& word) {
         return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
+            if (word.where == "host") return field.where == "host" && is_host(field.text, word);
             return (word.where.empty() || word.where == field.where) && contains(field.text, word);
         });
     });
@@ -79,8 +87,11 @@ class TaskWords {
             for (std::uint32_t n = 0; n <= run.categories.size(); ++n)
                 names.categories.push_back((any || word.where == "category") &&
                                            contains(category_text(run, n), word));
-            for (std::uint32_t n = 0; n <= run.workers.size(); ++n)
-                names.workers.push_back((any || word.where == "host") && contains(host_text(run, n), word));
+            for (std::uint32_t n = 0; n <= run.workers.size(); ++n) {
+                const std::string host = host_text(run, n);
+                names.workers.push_back(word.where == "host" ? is_host(host, word)
+                                                             : any && contains(host, word));
+            }
             names_.push_back(std::move(names));
         }
     }
@@ -142,12 +153,16 @@ double rank_in(const std::vector<double>& ranks, std::uint32_t place) {
     return place < ranks.size() ? ranks[place] : -1;
 }
 
-// Equal keys keep the order of the rows.
+// Equal keys keep the order of the rows. What is not recorded (below 0) is neither the most nor the least: it
+// comes last.
 template <class KeyOf>
 void sort_by(std::vector<std::uint32_t>& rows, bool descending, const KeyOf& key_of) {
     std::vector<std::pair<double, std::uint32_t>> keys;
     keys.reserve(rows.size());
-    for (const std::uint32_t row : rows) keys.emplace_back(key_of(row) * (descending ? -1 : 1), row);
+    for (const std::uint32_t row : rows) {
+        const double key = key_of(row);
+        keys.emplace_back(key < 0 ? HUGE_VAL : descending ? -key : key, row);
+    }
     std::sort(keys.begin(), keys.end());
     for (std::size_t n = 0; n < rows.size(); ++n) rows[n] = keys[n].second;
 }
@@ -161,11 +176,11 @@ double task_key(const TaskRow& row, const RunAttempt& attempt, TaskColumn column
         case TaskColumn::begin:
             return static_cast<double>(attempt.started != 0 ? attempt.started : attempt.dispatched);
         case TaskColumn::time:
-            return static_cast<double>(run_time(attempt, at).count());
+            return static_cast<double>(run_time_us(attempt, at));
         case TaskColumn::ending:
             return static_cast<double>(attempt.ending) * 1e6 + attempt.exit_code + attempt.signal;
         case TaskColumn::cores:
-            return attempt.wall_us > 0
+            return attempt.wall_us > 0 && attempt.cpu_us >= 0
                        ? static_cast<double>(attempt.cpu_us) / static_cast<double>(attempt.wall_us)
                        : -1;
         case TaskColumn::memory:
@@ -298,10 +313,10 @@ std::vector<std::uint32_t> ordered_rows(const RunView& run, const model::Account
     return {};
 }
 
-Duration run_time(const RunAttempt& attempt, WallMicros at) {
-    if (attempt.received != 0 && attempt.received <= at) return std::chrono::microseconds(attempt.wall_us);
+std::int64_t run_time_us(const RunAttempt& attempt, WallMicros at) {
+    if (attempt.received != 0 && attempt.received <= at) return attempt.wall_us;
     const WallMicros begin = attempt.started != 0 ? attempt.started : attempt.dispatched;
-    return std::chrono::microseconds(begin == 0 ? 0 : std::max<WallMicros>(at - begin, 0));
+    return begin == 0 ? model::not_recorded : std::max<WallMicros>(at - begin, 0);
 }
 
 }  // namespace wq::views::terminal

@@ -42,11 +42,11 @@ std::size_t sort_columns_of(Page page);
 
 // Places in RunMoment::tasks, workers, failures or waiting, or numbers of lines of the account that are not
 // 0; the overview has none. Words of the user choose rows that contain them all, in any column with text;
-// `category=`, `host=` and `state=` before a word say where.
+// `category=`, `host=` and `state=` before a word say where; `host=` compares whole names.
 std::vector<std::uint32_t> ordered_rows(const model::RunView& run, const model::Account& account,
                                         const RunMoment& moment, const WatchState& state);
 
-// How long the process of an attempt ran, or has run at this moment.
-Duration run_time(const model::RunAttempt& attempt, WallMicros at);
+// How long the process of an attempt ran, or has run at this moment; below 0: not recorded.
+std::int64_t run_time_us(const model::RunAttempt& attempt, WallMicros at);
 
 }  // namespace wq::views::terminal

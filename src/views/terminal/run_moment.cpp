@@ -94,15 +94,23 @@ void fill_tasks(const RunView& run, RunMoment& moment) {
 WorkerState state_of(const model::RunWorker& worker, WallMicros at, std::uint32_t running) {
     using records::journal::WorkerChange;
     if (worker.left != 0 && worker.left <= at) return WorkerState::left;
-    WorkerState state = running > 0 ? WorkerState::busy : WorkerState::idle;
-    for (auto change = worker.changes.rbegin(); change != worker.changes.rend(); ++change) {
-        if (change->time > at) continue;
-        if (change->change == WorkerChange::draining) state = WorkerState::draining;
-        if (change->change == WorkerChange::excluded) state = WorkerState::excluded;
-        if (change->change == WorkerChange::disconnected) state = WorkerState::disconnected;
-        break;
+    // Each lasts until its own end: a worker that comes back may be one of an excluded host.
+    bool is_draining = false, is_excluded = false, is_disconnected = false;
+    for (const model::RunWorkerChange& each : worker.changes) {
+        if (each.time > at) continue;
+        const WorkerChange change = each.change;
+        if (change == WorkerChange::draining || change == WorkerChange::stays)
+            is_draining = change == WorkerChange::draining;
+        if (change == WorkerChange::excluded || change == WorkerChange::admitted)
+            is_excluded = change == WorkerChange::excluded;
+        if (change == WorkerChange::disconnected || change == WorkerChange::back ||
+            change == WorkerChange::joined)
+            is_disconnected = change == WorkerChange::disconnected;
     }
-    return state;
+    if (is_disconnected) return WorkerState::disconnected;
+    if (is_excluded) return WorkerState::excluded;
+    if (is_draining) return WorkerState::draining;
+    return running > 0 ? WorkerState::busy : WorkerState::idle;
 }
 
 void fill_workers(const RunView& run, RunMoment& moment) {

@@ -15,6 +15,10 @@ std::string date_text(WallMicros when) {
     return when == 0 ? "-" : local_time(when, "%m-%d %H:%M:%S");
 }
 
+std::string micros_text(std::int64_t micros) {
+    return micros < 0 ? "-" : format_duration(std::chrono::microseconds(micros));
+}
+
 std::string mb_text(std::int64_t megabytes) {
     if (megabytes < 0) return "-";
     return megabytes > most_mb ? "?" : format_size(megabytes * bytes_per_mb);

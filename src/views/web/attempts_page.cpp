@@ -140,11 +140,11 @@ std::string attempts_page(const Attempts& all, const std::string& title, RowOrde
     std::string out =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-        "'unsafe-inline'; "
-        "style-src 'unsafe-inline'\">\n<title>Workers of ";
-    out += html_text(title) + "</title>\n<style>\n" + std::string(attempts_style) +
-           "</style>\n</head>\n<body>\n<h1>" + html_text(title) + "</h1>\n" + summary(all);
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; "
+        "form-action 'none'; style-src 'unsafe-inline'; script-src ";
+    out += std::string(attempts_script_source) + "\">\n<title>Workers of " + html_text(title) +
+           "</title>\n<style>\n" + std::string(attempts_style) + "</style>\n</head>\n<body>\n<h1>" +
+           html_text(title) + "</h1>\n" + summary(all);
     out +=
         "<nav>\n<span><button data-order=\"g\">Attempts</button><button data-order=\"t\">Slots of "
         "workers</button>"
@@ -164,7 +164,7 @@ std::string attempts_page(const Attempts& all, const std::string& title, RowOrde
            "is the input of files, the dark part their output</p>\n";
     out += legend(all);
     out += "<script type=\"application/json\" id=\"data\">\n" + data_of(all, shown_first) +
-           "</script>\n<script>\n" + std::string(attempts_script) + "</script>\n</body>\n</html>\n";
+           "</script>\n<script>" + std::string(attempts_script) + "</script>\n</body>\n</html>\n";
     return out;
 }
 

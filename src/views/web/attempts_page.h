@@ -14,5 +14,7 @@ std::string attempts_page(const Attempts& all, const std::string& title, RowOrde
 // timeline.js, columns.js and attempts.js, and attempts.css.
 extern const std::string_view attempts_script;
 extern const std::string_view attempts_style;
+// The hash of the script, by which its Content-Security-Policy allows it: nothing else runs.
+extern const std::string_view attempts_script_source;
 
 }  // namespace wq::views::web

@@ -11,7 +11,9 @@ namespace wq::views::web {
 class NumberColumn {
   public:
     void add(std::int64_t value) {
-        const std::int64_t difference = value - last_;
+        // By unsigned numbers: no file is so wrong that this has no value.
+        const auto difference =
+            static_cast<std::int64_t>(static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(last_));
         last_ = value;
         is_zero_ = is_zero_ && value == 0;
         auto rest = static_cast<std::uint64_t>(difference) << 1;

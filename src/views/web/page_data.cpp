@@ -12,6 +12,7 @@
 #include "views/report/json_report.h"
 #include "views/report/trace_file.h"
 #include "views/web/columns.h"
+#include "views/web/page_rows.h"
 
 namespace wq::views::web {
 
@@ -87,12 +88,8 @@ class EndingNames {
     std::vector<std::string> names_;
 };
 
-std::size_t worker_row(const RunView& run, const RunAttempt& attempt) {
-    return std::min<std::size_t>(attempt.worker, run.workers.size());  // one past the last: not known
-}
-
 Json attempts_of(const RunView& run, const std::vector<report::LaneEntry>& shown, const PageClock& clock,
-                 Json& endings) {
+                 const PageRows& categories, const PageRows& workers, Json& endings) {
     EndingNames names;
     Json columns = Json::object();
     const auto put = [&](const char* name, auto value) {
@@ -104,14 +101,13 @@ Json attempts_of(const RunView& run, const std::vector<report::LaneEntry>& shown
     put("line", [](const RunAttempt& one) { return one.line; });
     put("attempt", [](const RunAttempt& one) { return one.attempt; });
     put("calls", [](const RunAttempt& one) { return one.calls - 1; });
-    put("category",
-        [&](const RunAttempt& one) { return std::min<std::size_t>(one.category, run.categories.size()); });
-    put("worker", [&](const RunAttempt& one) { return worker_row(run, one); });
+    put("category", [&](const RunAttempt& one) { return categories.row_of(one.category); });
+    put("worker", [&](const RunAttempt& one) { return workers.row_of(one.worker); });
     put("ending", [&](const RunAttempt& one) { return names.place_of(one); });
     put("begin", [&](const RunAttempt& one) { return clock.at(stay(one).begin); });
     put("waited", [&](const RunAttempt& one) {
         const WallMicros since = one.ready != 0 ? one.ready : one.submitted;
-        return since == 0 ? 0 : clock.between(since, std::max(since, stay(one).begin));
+        return since == 0 ? model::not_recorded : clock.between(since, std::max(since, stay(one).begin));
     });
     put("before", [&](const RunAttempt& one) {
         return one.started == 0 ? 0 : clock.between(stay(one).begin, std::max(one.started, stay(one).begin));
@@ -120,8 +116,12 @@ Json attempts_of(const RunView& run, const std::vector<report::LaneEntry>& shown
         return one.ended == 0 ? 0 : clock.between(std::min(one.ended, stay(one).end), stay(one).end);
     });
     put("lasted", [&](const RunAttempt& one) { return clock.between(stay(one).begin, stay(one).end); });
+    // Of an attempt of a lost worker, nobody knows how long its process ran.
+    put("no_run_time", [](const RunAttempt& one) { return one.received != 0 && one.wall_us < 0 ? 1 : 0; });
     put("cores", [](const RunAttempt& one) { return one.cores; });
-    put("cpu", [&](const RunAttempt& one) { return one.cpu_us / clock.tick(); });
+    put("cpu", [&](const RunAttempt& one) {
+        return one.received == 0 || one.cpu_us < 0 ? model::not_recorded : one.cpu_us / clock.tick();
+    });
     put("memory", [](const RunAttempt& one) { return one.memory_mb; });
     put("memory_peak", [](const RunAttempt& one) { return one.memory_peak_mb; });
     NumberColumn lanes;
@@ -131,20 +131,48 @@ Json attempts_of(const RunView& run, const std::vector<report::LaneEntry>& shown
     return columns;
 }
 
-Json workers_of(const RunView& run, const std::vector<report::LaneEntry>& lanes, const PageClock& clock) {
-    std::vector<std::int64_t> count(run.workers.size() + 1);
+// A row of the page for the workers that have none of their own.
+RunWorker sum_of_others(const RunView& run, const PageRows& rows) {
+    RunWorker sum;
+    sum.address = std::to_string(rows.left_out()) + " other workers";
+    sum.host = "hosts of other workers";
+    sum.joined = run.end;
+    sum.left = run.begin;
+    bool has_left = true;
+    for (std::uint32_t place = 0; place < run.workers.size(); ++place) {
+        if (rows.row_of(place) != rows.others()) continue;
+        const RunWorker& worker = run.workers[place];
+        sum.joined = std::min(sum.joined, worker.joined);
+        sum.left = std::max(sum.left, worker.left);
+        has_left = has_left && worker.left != 0;
+        sum.cores += worker.cores;
+        sum.memory_mb += worker.memory_mb;
+    }
+    if (!has_left) sum.left = 0;
+    return sum;
+}
+
+Json workers_of(const RunView& run, const std::vector<report::LaneEntry>& lanes, const PageRows& rows,
+                const PageClock& clock) {
+    std::vector<std::int64_t> count(rows.size());
     for (const report::LaneEntry& entry : lanes) {
-        std::int64_t& most = count[worker_row(run, run.attempts[entry.attempt])];
+        std::int64_t& most = count[rows.row_of(run.attempts[entry.attempt].worker)];
         most = std::max<std::int64_t>(most, entry.lane + 1);
     }
+    const RunWorker sum = sum_of_others(run, rows);
+    std::vector<const RunWorker*> shown;
+    for (const std::uint32_t place : rows.shown()) shown.push_back(&run.workers[place]);
+    if (rows.left_out() > 0) shown.push_back(&sum);
     Json names = Json::array(), hosts = Json::array(), why = Json::array();
-    for (const RunWorker& worker : run.workers) {
-        names.push_back(worker.address.empty() ? worker.host : worker.address);
-        hosts.push_back(worker.host);
-        why.push_back(worker.why_left);
+    for (const RunWorker* worker : shown) {
+        names.push_back(worker->address.empty() ? worker->host : worker->address);
+        hosts.push_back(worker->host);
+        why.push_back(worker->why_left);
     }
     Json columns = Json::object();
-    const auto put = [&](const char* name, auto value) { put_column(columns, name, run.workers, value); };
+    const auto put = [&](const char* name, auto value) {
+        put_column(columns, name, shown, [&](const RunWorker* one) { return value(*one); });
+    };
     put("joined", [&](const RunWorker& one) { return clock.at(one.joined); });
     put("left", [&](const RunWorker& one) { return clock.at(one.left != 0 ? one.left : run.end); });
     put("is_there", [&](const RunWorker& one) { return one.left == 0 ? 1 : 0; });
@@ -152,22 +180,20 @@ Json workers_of(const RunView& run, const std::vector<report::LaneEntry>& lanes,
     put("memory", [](const RunWorker& one) { return one.memory_mb; });
     put_column(columns, "lanes", count, [](std::int64_t lanes_of_worker) { return lanes_of_worker; });
     if (count.back() > 0) names.push_back("not known"), hosts.push_back(""), why.push_back("");
-    return {{"names", std::move(names)},
-            {"hosts", std::move(hosts)},
-            {"why_left", std::move(why)},
-            {"columns", std::move(columns)}};
+    return {{"names", std::move(names)},  {"hosts", std::move(hosts)},
+            {"why_left", std::move(why)}, {"columns", std::move(columns)},
+            {"of", run.workers.size()},   {"others", rows.left_out() > 0 ? Json(rows.others()) : Json()}};
 }
 
 // How many thousandths of its time each worker ran something, in equal parts of the run: row by row.
-Json busy_of(const RunView& run, const std::vector<report::LaneEntry>& lanes) {
-    const std::size_t rows = run.workers.size() + 1;
-    const std::size_t bins = std::clamp<std::size_t>(300'000 / rows, 20, most_bins);
+Json busy_of(const RunView& run, const std::vector<report::LaneEntry>& lanes, const PageRows& rows) {
+    const std::size_t bins = std::clamp<std::size_t>(120'000 / rows.size(), 20, most_bins);
     const double width = std::max(static_cast<double>(run.end - run.begin), 1.0) / static_cast<double>(bins);
-    std::vector<double> busy(rows * bins);
+    std::vector<double> busy(rows.size() * bins);
     for (const report::LaneEntry& entry : lanes) {
         const RunAttempt& attempt = run.attempts[entry.attempt];
         const report::TimeSpan stay = report::time_span_of(run, attempt);
-        double* const row = &busy[worker_row(run, attempt) * bins];
+        double* const row = &busy[rows.row_of(attempt.worker) * bins];
         const double from = static_cast<double>(stay.begin - run.begin) / width;
         const double to = static_cast<double>(stay.end - run.begin) / width;
         const double cores = static_cast<double>(std::max<std::int64_t>(attempt.cores, 0)) / 1000;
@@ -177,15 +203,15 @@ Json busy_of(const RunView& run, const std::vector<report::LaneEntry>& lanes) {
             row[bin] += cores * (std::min(to, left + 1) - std::max(from, left));
         }
     }
+    std::vector<double> cores(rows.size());
+    for (std::uint32_t place = 0; place < run.workers.size(); ++place)
+        cores[rows.row_of(place)] += static_cast<double>(std::max<std::int64_t>(run.workers[place].cores, 1));
+    cores.back() = 1000;
     NumberColumn column;
-    for (std::size_t row = 0; row < rows; ++row) {
-        const double cores =
-            row < run.workers.size()
-                ? static_cast<double>(std::max<std::int64_t>(run.workers[row].cores, 1)) / 1000
-                : 1;
+    for (std::size_t row = 0; row < rows.size(); ++row)
         for (std::size_t bin = 0; bin < bins; ++bin)
-            column.add(static_cast<std::int64_t>(std::min(1000 * busy[row * bins + bin] / cores, 1000.0)));
-    }
+            column.add(
+                static_cast<std::int64_t>(std::min(1e6 * busy[row * bins + bin] / cores[row], 1000.0)));
     return {{"bins", bins}, {"share", column.base64()}};
 }
 
@@ -218,6 +244,19 @@ Json json_of(const model::RunAsk& ask) {
             {"features", ask.features}};
 }
 
+// Those with most tasks.
+Json left_of(const RunView& run, std::vector<model::RunWaiting> left) {
+    constexpr std::size_t most_left = 1'000;
+    std::stable_sort(left.begin(), left.end(),
+                     [](const auto& a, const auto& b) { return a.tasks > b.tasks; });
+    Json rows = Json::array();
+    for (std::size_t n = 0; n < std::min(left.size(), most_left); ++n)
+        rows.push_back({{"ask", left[n].ask < run.asks.size() ? json_of(run.asks[left[n].ask]) : Json()},
+                        {"reason", static_cast<int>(left[n].reason)},
+                        {"tasks", left[n].tasks}});
+    return rows;
+}
+
 // Rows are changes of one ask and reason: none may be left out before the sums by reason are taken.
 Json waiting_of(const RunView& run, const PageClock& clock) {
     using Counts = std::array<std::uint64_t, engine::model::wait_reason_count>;
@@ -236,22 +275,21 @@ Json waiting_of(const RunView& run, const PageClock& clock) {
         if (points.empty() || row.time > points.back().time + apart) points.push_back({row.time, {}});
         points.back().counts = sums;
     }
-    Json reasons = Json::array(), columns = Json::object(), left = Json::array();
+    Json reasons = Json::array(), columns = Json::object();
     put_column(columns, "time", points, [&](const Point& point) { return clock.at(point.time); });
     for (std::size_t n = 0; n < engine::model::wait_reason_count; ++n) {
         const auto reason = static_cast<engine::model::WaitReason>(n);
         reasons.push_back({{"name", name_of(reason)}, {"meaning", meaning_of(reason)}});
         put_column(columns, name_of(reason), points, [&](const Point& point) { return point.counts[n]; });
     }
+    std::vector<model::RunWaiting> left;
     for (const auto& [what, tasks] : now)
-        if (tasks > 0)
-            left.push_back({{"ask", what.first < run.asks.size() ? json_of(run.asks[what.first]) : Json()},
-                            {"reason", static_cast<int>(what.second)},
-                            {"tasks", tasks}});
+        if (tasks > 0) left.push_back({0, tasks, what.first, what.second});
     return {{"reasons", std::move(reasons)},
             {"count", points.size()},
             {"columns", std::move(columns)},
-            {"left", std::move(left)}};
+            {"left", left_of(run, left)},
+            {"left_count", left.size()}};
 }
 
 struct FileTotal {
@@ -290,6 +328,17 @@ Json files_of(const RunView& run) {
     return {{"count", totals.size()}, {"rows", std::move(rows)}};
 }
 
+Json categories_of(const RunView& run, const PageRows& rows) {
+    Json all = Json::array();
+    for (const std::uint32_t place : rows.shown())
+        all.push_back({{"name", run.categories[place].name}, {"color", category_color(place)}});
+    if (rows.left_out() > 0)
+        all.push_back(
+            {{"name", std::to_string(rows.left_out()) + " other categories"}, {"color", "#7f7f7f"}});
+    all.push_back({{"name", "not known"}, {"color", category_color(run.categories.size())}});
+    return all;
+}
+
 }  // namespace
 
 Json page_data(const report::ReportedRun& reported) {
@@ -297,20 +346,20 @@ Json page_data(const report::ReportedRun& reported) {
     const PageClock clock(run);
     const std::vector<report::LaneEntry> lanes = report::lanes_of(run, 10'000);
     const std::vector<report::LaneEntry> shown = chosen(run, lanes);
-    Json categories = Json::array();
-    for (std::size_t n = 0; n < run.categories.size(); ++n)
-        categories.push_back({{"name", run.categories[n].name}, {"color", category_color(n)}});
-    categories.push_back({{"name", "not known"}, {"color", category_color(run.categories.size())}});
+    const PageRows categories = rows_of_categories(run, reported.figures);
+    const PageRows workers = rows_of_workers(run, lanes);
     Json endings;
-    Json columns = attempts_of(run, shown, clock, endings);
-    return {{"report", report::json_report(reported)},
+    Json columns = attempts_of(run, shown, clock, categories, workers, endings);
+    return {{"report", report::json_summary(reported)},
+            {"category_table", category_table(reported.figures)},
+            {"host_table", host_table(reported.figures)},
             {"tick_us", clock.tick()},
             {"end", clock.at(run.end)},
-            {"categories", std::move(categories)},
+            {"categories", categories_of(run, categories)},
             {"endings", std::move(endings)},
-            {"workers", workers_of(run, lanes, clock)},
+            {"workers", workers_of(run, lanes, workers, clock)},
             {"attempts", {{"count", shown.size()}, {"of", lanes.size()}, {"columns", std::move(columns)}}},
-            {"busy", shown.size() < lanes.size() ? busy_of(run, lanes) : Json()},
+            {"busy", shown.size() < lanes.size() ? busy_of(run, lanes, workers) : Json()},
             {"series", series_of(run, clock)},
             {"waiting", waiting_of(run, clock)},
             {"files", files_of(run)}};

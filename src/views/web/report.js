@@ -9,6 +9,8 @@
   const number = (value, digits = 0) => value.toLocaleString("en", {maximumFractionDigits: digits});
   const known = (value, text) => value === null || value === undefined || value < 0 ? "not recorded" : text(value);
   const seconds = tick => tick * data.tick_us / 1e6;
+  const secondsOf = tick => tick < 0 ? -1 : seconds(tick);
+  const durationOf = tick => known(tick, value => duration(seconds(value)));
   const end = Math.max(seconds(data.end), 1e-6);
   const duration = value => timeText(value, value < 0.001 ? 0.0001 : value < 100 ? 0.01 : 1);
   const size = mb => mb >= 1024 ? `${number(mb / 1024, 1)} GiB` : `${number(mb, 0)} MiB`;
@@ -26,9 +28,13 @@
   const workerNames = data.workers.names;
   const workers = columnsOf(data.workers.columns, workerNames.length);
   const isGood = data.endings.map(name => name === "succeeded" || name === "running");
+  const others = data.workers.others;  // the row of those that have none, or null
   const hosts = [...new Set(data.workers.hosts)];
   const hostOf = data.workers.hosts.map(name => hosts.indexOf(name));
   const isSample = count < data.attempts.of;
+  const othersNote = (shown, of, what, option) => shown < of
+    ? `${number(of)} ${what}: those with most core time have a row of their own, and one row has the sums of the others; work_queue_report ${option} has them all.`
+    : "";
   const sampleNote = isSample
     ? `${number(count)} of ${number(data.attempts.of)} attempts are on this page: failed ones, the longest ones, and every n-th of the others. Figures and tables of categories, hosts and failures are of all.`
     : "";
@@ -51,19 +57,42 @@
 
   // ---- the account ----
 
-  const groupOf = {
-    useful: "#009E73", waited_for_files: "#56B4E9", idle_in_tasks: "#E69F00", lost: "#D55E00", files_in: "#0072B2", files_out: "#0072B2",
-    start_and_report: "#CC79A7",
+  // Of each line: a colour, and a pattern of report.css. Lines of one colour belong together: held by tasks; free, by what workers did;
+  // free, without tasks; free, though there were tasks. No two lines look alike, also to those who see no colours.
+  const looks = {
+    useful: ["#2FB78E", "plain"], waited_for_files: ["#56B4E9", "dots"], idle_in_tasks: ["#E69F00", "rising"], running: ["#8CD9BF", "upright"],
+    lost: ["#E8743B", "falling"], files_in: ["#6FA8DC", "rising"], files_out: ["#6FA8DC", "falling"], start_and_report: ["#D99AC0", "level"],
+    starting: ["#B0B0B0", "plain"], disconnected: ["#B0B0B0", "rising"], excluded: ["#B0B0B0", "grid"], draining: ["#B0B0B0", "falling"],
+    manager: ["#B7ABDE", "plain"], tail: ["#B7ABDE", "rising"], waits_for_tasks: ["#B7ABDE", "dots"], waits_for_limits: ["#B7ABDE", "level"],
+    waits_for_program: ["#B7ABDE", "upright"], after_the_end: ["#B7ABDE", "falling"],
+    dispatch: ["#EADB6E", "plain"], packing_memory_held: ["#EADB6E", "rising"], packing_memory: ["#EADB6E", "falling"],
+    packing_gpus: ["#EADB6E", "dots"], packing_disk: ["#EADB6E", "level"], packing_coprocesses: ["#EADB6E", "upright"], packing_cores: ["#EADB6E", "grid"],
+    fits_nowhere: ["#D7A9A0", "plain"], unknown: ["#DADADA", "dots"],
   };
-  const colorOfLine = line => groupOf[line.name] || "#7F7F7F";
+  function paintLine(element, line) {
+    const [color, pattern] = looks[line.name];
+    element.style.backgroundColor = color;
+    element.classList.add(`pattern-${pattern}`);
+  }
   function accountBar(parent) {
     const bar = addElement(parent, "div", "", {className: "account"});
     for (const line of report.account.lines) {
       if (line.core_seconds <= 0) continue;
       const text = `${line.title}: ${number(line.percent, 1)} %`;
-      const part = addElement(bar, "span", line.percent >= 9 ? text : "", {title: `${text}, ${coreTime(line.core_seconds)}: ${line.meaning}`});
+      const part = addElement(bar, "span", "", {title: `${text}, ${coreTime(line.core_seconds)}: ${line.meaning}`});
       part.style.width = `${line.percent}%`;
-      part.style.background = colorOfLine(line);
+      paintLine(part, line);
+      if (line.percent >= 9) addElement(part, "span", text).style.backgroundColor = part.style.backgroundColor;
+    }
+  }
+  function accountList(parent) {
+    const all = addElement(parent, "ul", "", {className: "legend"});
+    for (const line of report.account.lines) {
+      if (line.core_seconds <= 0) continue;
+      const item = addElement(all, "li");
+      paintLine(addElement(item, "span", "", {className: "box"}), line);
+      item.append(` ${line.title} ${number(line.percent, 1)} %`);
+      addElement(item, "span", ` ${coreTime(line.core_seconds)}`, {className: "faint"});
     }
   }
   function accountPanel(parent) {
@@ -77,7 +106,7 @@
     for (const line of lines) {
       const row = addElement(body, "tr");
       const name = addElement(row, "td");
-      addElement(name, "span", "", {className: "box"}).style.background = colorOfLine(line);
+      paintLine(addElement(name, "span", "", {className: "box"}), line);
       name.append(` ${line.title}`);
       addElement(row, "td", `${number(line.percent, 2)} %`, {className: "number"});
       addElement(row, "td", coreTime(line.core_seconds), {className: "number"});
@@ -111,6 +140,7 @@
     tile(tiles, "workers", number(report.workers), `${number(report.most_cores, 1)} cores at most`);
     addElement(parent, "h2", "Where the core time went");
     accountBar(parent);
+    accountList(parent);
     list(parent, "What to change", report.advice);
     addCurves(parent, "Tasks over time", "tasks", curves([["waiting", "waiting"], ["running", "running"], ["done", "ended"], ["failed", "failed"]]), end);
     addCurves(parent, "Cores over time", "cores", curves([["total_cores", "of workers"], ["committed_cores", "given to tasks"]]), end);
@@ -129,6 +159,7 @@
     ending: {names: data.endings, colors: data.endings.map((name, at) => rgbOf(isGood[at] ? chartColors[name === "running" ? 5 : 2] : ["#D55E00", "#E69F00", "#CC79A7", "#7F7F7F"][at % 4])), of: i => attempts.ending[i]},
     host: {names: hosts, colors: hosts.map((_, at) => rgbOf(chartColors[at % chartColors.length])), of: i => hostOf[attempts.worker[i]]},
   };
+  const ran = i => attempts.no_run_time[i] ? -1 : attempts.lasted[i] - attempts.before[i] - attempts.after[i];
   const right = i => attempts.begin[i] + attempts.lasted[i];
   const mixed = (color, other, part) => color.map((value, i) => value + part * (other[i] - value));
   const underColor = () => rgbOf(getComputedStyle(document.body).getPropertyValue("--idle").trim());
@@ -137,11 +168,12 @@
     const light = paint.colors.map(color => mixed(color, [255, 255, 255], 0.55));
     const dark = paint.colors.map(color => mixed(color, [0, 0, 0], 0.45));
     const first = new Int32Array(rows + 1);
-    for (let i = 0; i < count; ++i) ++first[rowOf(i) + 1];
+    const rowOfBar = Int32Array.from({length: count}, (_, i) => rowOf(i));  // below 0: it has none
+    for (const row of rowOfBar) if (row >= 0) ++first[row + 1];
     for (let row = 0; row < rows; ++row) first[row + 1] += first[row];
     const next = first.slice();
-    const bars = new Int32Array(count);
-    for (let i = 0; i < count; ++i) bars[next[rowOf(i)]++] = i;
+    const bars = new Int32Array(first[rows]);
+    rowOfBar.forEach((row, i) => { if (row >= 0) bars[next[row]++] = i; });
     return {rows, first, bars, left: i => attempts.begin[i], right, end: data.end, underColor,
       paint: (i, span) => {
         const color = paint.of(i);
@@ -159,13 +191,15 @@
       const workerOf = [];
       const labels = [];
       workerNames.forEach((text, worker) => {
+        if (worker === others) return;
         const rows = Math.max(workers.lanes[worker] || 0, 1);
         labels.push({row: workerOf.length, rows, text});
-        base.push(workerOf.length);
+        base[worker] = workerOf.length;
         for (let lane = 0; lane < rows; ++lane) workerOf.push(worker);
       });
       const under = row => [workers.joined[workerOf[row]], workers.left[workerOf[row]]];
-      return layoutOf(workerOf.length, i => base[attempts.worker[i]] + attempts.lane[i], {labels, under});
+      const rowOf = i => attempts.worker[i] === others ? -1 : base[attempts.worker[i]] + attempts.lane[i];
+      return layoutOf(workerOf.length, rowOf, {labels, under});
     },
     tasks: () => {
       const byBegin = Array.from({length: count}, (_, i) => i).sort((a, b) => attempts.begin[a] - attempts.begin[b]);
@@ -200,9 +234,8 @@
     const rows = [
       [calls > 1 ? "calls" : "task", calls > 1 ? `${number(calls)}, from ${attempts.task[i]}` : String(attempts.task[i])],
       ["attempt", String(attempts.attempt[i])], ["category", paints.category.names[attempts.category[i]]], ["ending", data.endings[attempts.ending[i]]],
-      ["worker", workerNames[attempts.worker[i]]], ["waited", duration(seconds(attempts.waited[i]))], ["began", duration(seconds(attempts.begin[i]))],
-      ["ran", duration(seconds(attempts.lasted[i] - attempts.before[i] - attempts.after[i]))],
-      ["processor time", duration(seconds(attempts.cpu[i]))], ["cores", number(attempts.cores[i] / 1000, 2)],
+      ["worker", workerNames[attempts.worker[i]]], ["waited", durationOf(attempts.waited[i])], ["began", duration(seconds(attempts.begin[i]))],
+      ["ran", durationOf(ran(i))], ["processor time", durationOf(attempts.cpu[i])], ["cores", number(attempts.cores[i] / 1000, 2)],
       ["memory", `${known(attempts.memory_peak[i], size)} of ${known(attempts.memory[i], size)}`],
     ];
     if (attempts.line[i] > 0) rows.splice(1, 0, ["line", String(attempts.line[i])]);
@@ -212,6 +245,7 @@
   }
   function timelinePanel(parent) {
     note(parent, sampleNote);
+    if (others !== null) note(parent, `${number(data.workers.of)} workers: those with most core time have lanes. What the others ran is in the rows by attempts, and in the sum of their row by workers.`);
     const bar = addElement(parent, "div", "", {className: "bar"});
     const select = (name, options, value, change) => {
       const made = addElement(addElement(bar, "label", name + " "), "select");
@@ -273,7 +307,12 @@
   const tables = {};
   function put(name, parent, columns, rows, options = {}) {
     tables[name] = new Table(parent, columns, rows, {...options, onChange: () => writeAddress()});
-    if (selections[name]) tables[name].selection = selections[name];
+    if (Object.hasOwn(selections, name)) tables[name].selection = selections[name];
+  }
+  // A figure that may lack: then it is below 0, and a text says so.
+  function figure(name, unit, get, textWithout = () => "not recorded") {
+    const of = i => get(i) ?? -1;
+    return {name, unit, of, text: i => of(i) < 0 ? textWithout() : of(i)};
   }
   function tasksPanel(parent) {
     note(parent, sampleNote);
@@ -283,10 +322,10 @@
       {name: "attempt", of: i => attempts.attempt[i]},
       {name: "category", of: i => paints.category.names[attempts.category[i]]}, {name: "ending", of: i => data.endings[attempts.ending[i]]},
       {name: "host", of: i => hosts[hostOf[attempts.worker[i]]]},
-      {name: "waited", unit: "s", of: i => seconds(attempts.waited[i])}, {name: "began", unit: "s", of: i => seconds(attempts.begin[i])},
-      {name: "lasted", unit: "s", of: i => seconds(attempts.lasted[i])}, {name: "processor", unit: "s", of: i => seconds(attempts.cpu[i])},
+      figure("waited", "s", i => secondsOf(attempts.waited[i])), {name: "began", unit: "s", of: i => seconds(attempts.begin[i])},
+      {name: "lasted", unit: "s", of: i => seconds(attempts.lasted[i])}, figure("processor", "s", i => secondsOf(attempts.cpu[i])),
       {name: "cores", of: i => attempts.cores[i] / 1000},
-      {name: "memory used", unit: "MiB", of: i => attempts.memory_peak[i], text: i => known(attempts.memory_peak[i], value => value)},
+      figure("memory used", "MiB", i => attempts.memory_peak[i]),
     ], count, {
       filters: [{name: "Ending", values: data.endings, of: i => attempts.ending[i]}, {name: "Category", values: paints.category.names, of: i => attempts.category[i]},
         {name: "Host", values: hosts, of: i => hostOf[attempts.worker[i]]}],
@@ -295,14 +334,17 @@
   }
   function workersPanel(parent) {
     addElement(parent, "h2", "Hosts");
-    const hostRows = report.hosts;
+    const hostRows = data.host_table.rows;
+    note(parent, othersNote(hostRows.length, data.host_table.of, "hosts", "--json"));
     put("hosts", parent, [
       {name: "host", of: i => hostRows[i].name}, {name: "workers", of: i => hostRows[i].workers}, {name: "attempts", of: i => hostRows[i].attempts},
-      {name: "failed", of: i => hostRows[i].failed}, {name: "given to tasks", unit: "%", of: i => hostRows[i].allocated_percent || 0},
-      {name: "used", unit: "%", of: i => hostRows[i].used_percent || 0}, {name: "mean run time", unit: "s", of: i => hostRows[i].mean_wall_seconds || 0},
-      {name: "of other hosts' time", of: i => hostRows[i].wall_of_other_hosts || 0, text: i => hostRows[i].wall_of_other_hosts ? number(hostRows[i].wall_of_other_hosts, 2) : "no other host ran these"},
+      {name: "failed", of: i => hostRows[i].failed},
+      figure("given to tasks", "%", i => hostRows[i].allocated_percent), figure("used", "%", i => hostRows[i].used_percent),
+      figure("mean run time", "s", i => hostRows[i].mean_wall_seconds, () => "no success"),
+      figure("of other hosts' time", "", i => hostRows[i].wall_of_other_hosts, () => "no other host ran these"),
     ], hostRows.length);
     addElement(parent, "h2", "Workers");
+    if (others !== null) note(parent, othersNote(others, data.workers.of, "workers", "--csv"));
     put("workers", parent, [
       {name: "worker", of: i => workerNames[i]}, {name: "host", of: i => data.workers.hosts[i]}, {name: "cores", of: i => workers.cores[i] / 1000},
       {name: "memory", unit: "MiB", of: i => workers.memory[i]}, {name: "joined", unit: "s", of: i => seconds(workers.joined[i])},
@@ -330,6 +372,7 @@
     addElement(parent, "h2", report.live ? "Now" : "At the end");
     if (left.length === 0) return addElement(parent, "p", "Nothing waited.");
     const asked = ask => [ask.cores >= 0 ? `${ask.cores} cores` : "", ask.memory_mib >= 0 ? size(ask.memory_mib) : "", ask.features];
+    if (left.length < data.waiting.left_count) note(parent, `The ${number(left.length)} with most tasks of ${number(data.waiting.left_count)}.`);
     put("waiting", parent, [
       {name: "tasks", of: i => left[i].tasks}, {name: "reason", of: i => reasons[left[i].reason].name.replaceAll("_", " ")},
       {name: "meaning", of: i => reasons[left[i].reason].meaning},
@@ -337,26 +380,32 @@
     ], left.length);
     return undefined;
   }
+  function memoryByCategory(measured) {
+    const mostSets = 20;  // a legend that can be read
+    const sets = data.categories.map(({name, color}) => ({name, color, points: []}));
+    for (const i of measured) {
+      const {points} = sets[attempts.category[i]];
+      if (attempts.memory_peak[i] >= 0 && points.length < 3000) points.push({x: seconds(ran(i)), y: attempts.memory_peak[i]});
+    }
+    const some = sets.filter(set => set.points.length > 0).sort((a, b) => b.points.length - a.points.length);
+    if (some.length <= mostSets) return some;
+    const rest = some.slice(mostSets);
+    return [...some.slice(0, mostSets), {name: `${number(rest.length)} more categories`, color: "#7F7F7F", points: rest.flatMap(set => set.points)}];
+  }
   function resourcesPanel(parent) {
     note(parent, sampleNote);
-    const rows = report.categories;
-    const of = (spread, name) => spread ? spread[name] : -1;
-    const column = (name, unit, get) => ({name, unit, of: get, text: i => known(get(i), value => value)});
+    const {rows} = data.category_table;
+    note(parent, othersNote(rows.length, data.category_table.of, "categories", "--csv"));
     put("resources", parent, [
       {name: "category", of: i => rows[i].name}, {name: "attempts", of: i => rows[i].attempts}, {name: "failed", of: i => rows[i].failed},
-      column("run time, median", "s", i => of(rows[i].wall_seconds, "median")), column("95 %", "s", i => of(rows[i].wall_seconds, "percentile_95")),
-      column("longest", "s", i => of(rows[i].wall_seconds, "max")),
-      column("cores given", "", i => of(rows[i].cores.asked, "median")), column("cores busy", "", i => of(rows[i].cores.used, "median")),
-      column("memory given", "MiB", i => of(rows[i].memory_mib.asked, "median")), column("memory used, median", "MiB", i => of(rows[i].memory_mib.used, "median")),
-      column("most", "MiB", i => of(rows[i].memory_mib.used, "max")),
+      figure("run time, median", "s", i => rows[i].wall_median), figure("95 %", "s", i => rows[i].wall_95), figure("longest", "s", i => rows[i].wall_max),
+      figure("cores given", "", i => rows[i].cores_asked), figure("cores busy", "", i => rows[i].cores_used),
+      figure("memory given", "MiB", i => rows[i].memory_asked), figure("memory used, median", "MiB", i => rows[i].memory_used),
+      figure("most", "MiB", i => rows[i].memory_max),
     ], rows.length);
-    const ran = i => seconds(attempts.lasted[i] - attempts.before[i] - attempts.after[i]);
-    const all = Array.from({length: count}, (_, i) => i);
-    addHistogram(parent, "Run times of attempts", "", all.map(ran), duration);
-    const some = all.filter(i => attempts.memory_peak[i] >= 0);
-    const sets = paints.category.names.map((name, category) => ({name, color: data.categories[category].color,
-      points: some.filter(i => attempts.category[i] === category).slice(0, 3000).map(i => ({x: ran(i), y: attempts.memory_peak[i]}))}));
-    addPoints(parent, "Memory used by run time", "seconds", "MiB", sets);
+    const measured = Array.from({length: count}, (_, i) => i).filter(i => ran(i) >= 0);
+    addHistogram(parent, "Run times of attempts", "", measured.map(i => seconds(ran(i))), duration);
+    addPoints(parent, "Memory used by run time", "seconds", "MiB", memoryByCategory(measured));
   }
   function filesPanel(parent) {
     const {rows} = data.files;
@@ -420,5 +469,5 @@
     for (const chart of charts) paintChart(chart);
     if (timeline) timeline.draw();
   });
-  choose(panels[selections.tab] ? selections.tab : "overview");
+  choose(Object.hasOwn(panels, selections.tab) ? selections.tab : "overview");
 }

@@ -10,10 +10,10 @@ std::string report_page(const report::ReportedRun& reported) {
     std::string out =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-        "'unsafe-inline'; "
-        "style-src 'unsafe-inline'\">\n<title>Report of ";
-    out.append(title).append("</title>\n<style>\n").append(report_style);
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; "
+        "form-action 'none'; script-src ";
+    out.append(report_script_sources).append("; style-src ").append(report_style_source);
+    out.append("\">\n<title>Report of ").append(title).append("</title>\n<style>").append(report_style);
     out.append("</style>\n</head>\n<body>\n<h1>")
         .append(title)
         .append(
@@ -22,8 +22,8 @@ std::string report_page(const report::ReportedRun& reported) {
             "<div id=\"tabs\" role=\"tablist\" aria-label=\"parts of the report\"></div>\n<main "
             "id=\"panels\"></main>\n"
             "<script type=\"application/json\" id=\"data\">\n");
-    out.append(script_json(page_data(reported).dump())).append("\n</script>\n<script>\n");
-    out.append(chart_script).append("\n</script>\n<script>\n").append(report_script);
+    out.append(script_json(page_data(reported).dump())).append("\n</script>\n<script>");
+    out.append(chart_script).append("</script>\n<script>").append(report_script);
     return out.append("</script>\n</body>\n</html>\n");
 }
 

@@ -17,4 +17,8 @@ extern const std::string_view report_script;
 extern const std::string_view report_style;
 extern const std::string_view chart_script;
 
+// The hashes by which its Content-Security-Policy allows these: nothing else runs.
+extern const std::string_view report_script_sources;
+extern const std::string_view report_style_source;
+
 }  // namespace wq::views::web

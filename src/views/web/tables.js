@@ -2,8 +2,8 @@
 
 // A table with columns that sort, a text filter and pages of rows, of any number of rows.
 //
-// columns: {name, of(row) (its value: a number or a text), text(row) (what is shown; default: the value), unit, wide}. rows: their
-// count; row numbers are passed to of() and text(). onRow: called with the row that is chosen.
+// columns: {name, of(row) (its value: a number, below 0 if it is not recorded, or a text), text(row) (what is shown; default: the
+// value), unit, wide}. rows: their count; row numbers are passed to of() and text(). onRow: called with the row that is chosen.
 class Table {
   constructor(parent, columns, rows, {onRow, filters = [], onChange} = {}) {
     this.columns = columns;
@@ -45,8 +45,14 @@ class Table {
     const parts = [this.search.value, ...this.selects.map(select => select.value), this.sorted.column, this.sorted.down ? 1 : 0];
     return parts.map(encodeURIComponent).join(",");
   }
+  // Anyone may have written the address.
   set selection(text) {
-    const parts = text.split(",").map(decodeURIComponent);
+    let parts;
+    try {
+      parts = text.split(",").map(decodeURIComponent);
+    } catch {
+      return;
+    }
     if (parts.length !== this.selects.length + 3) return;
     this.search.value = parts[0];
     this.selects.forEach((select, at) => { select.value = parts[at + 1]; });
@@ -57,7 +63,7 @@ class Table {
 
   sort(column) {
     const again = this.sorted.column === column;
-    this.sorted = {column, down: again ? !this.sorted.down : typeof this.columns[column].of(0) === "number"};
+    this.sorted = {column, down: again ? !this.sorted.down : this.rows > 0 && typeof this.columns[column].of(0) === "number"};
     this.update();
   }
 
@@ -77,7 +83,8 @@ class Table {
     if (column) {
       const down = this.sorted.down ? -1 : 1;
       const compare = (a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", {numeric: true});
-      order.sort((a, b) => down * compare(column.of(a), column.of(b)) || a - b);
+      const lacks = row => Number(typeof column.of(row) === "number" && column.of(row) < 0);  // what is not recorded is neither the most nor the least
+      order.sort((a, b) => lacks(a) - lacks(b) || down * compare(column.of(a), column.of(b)) || a - b);
     }
     this.order = order;
     this.page = 0;

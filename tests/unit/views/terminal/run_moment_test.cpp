@@ -67,6 +67,24 @@ TEST(Moment, WorkersAreAsTheirLastChangeSays) {
     EXPECT_EQ(early.workers.size(), 2u);
 }
 
+TEST(Moment, AWorkerThatComesBackIsStillExcludedAndDraining) {
+    using records::journal::WorkerChange;
+    model::RunView run = hand_made_run();
+    run.workers[0].changes = {
+        {noon + 5 * second, WorkerChange::draining, ""},     {noon + 6 * second, WorkerChange::excluded, ""},
+        {noon + 7 * second, WorkerChange::disconnected, ""}, {noon + 8 * second, WorkerChange::back, ""},
+        {noon + 9 * second, WorkerChange::admitted, ""},     {noon + 10 * second, WorkerChange::stays, ""}};
+    const auto state_after = [&](int seconds) {
+        return moment_of(run, noon + seconds * second).workers[0].state;
+    };
+    EXPECT_EQ(state_after(5), WorkerState::draining);
+    EXPECT_EQ(state_after(6), WorkerState::excluded);
+    EXPECT_EQ(state_after(7), WorkerState::disconnected);
+    EXPECT_EQ(state_after(8), WorkerState::excluded);
+    EXPECT_EQ(state_after(9), WorkerState::draining);
+    EXPECT_EQ(state_after(10), WorkerState::busy);
+}
+
 TEST(Moment, FailuresOfOneKindAreOneRow) {
     const RunMoment moment = moment_of(hand_made_run(), {});
     ASSERT_EQ(moment.failures.size(), 3u);

@@ -82,6 +82,42 @@ TEST(Watching, WordsChooseRows) {
     EXPECT_THAT(first_row(watch), HasSubstr(" 9  failed"));
 }
 
+TEST(Watching, AHostIsChosenByItsWholeName) {
+    model::RunView run = hand_made_run();
+    run.workers.push_back(worker(4, "node10", 4, 4));
+    for (model::RunAttempt& one : run.attempts)
+        if (one.task == 1) one.worker = 3;
+    Watch watch(picture_of(run));
+    press(watch, "2/host=node1\r");
+    EXPECT_THAT(text_of(watch), HasSubstr("node1:"));
+    EXPECT_THAT(text_of(watch), Not(HasSubstr("node10")));
+    press(watch, "3/host=NODE10\r");
+    EXPECT_THAT(first_row(watch), HasSubstr(" 1  succeeded"));
+    press(watch, "\x1b/host=node1\r");
+    EXPECT_THAT(first_row(watch), HasSubstr(" 2  succeeded"));
+    press(watch, "\x1b/node1\r");
+    EXPECT_THAT(first_row(watch), HasSubstr(" 1  succeeded")) << "other words may be parts of names";
+}
+
+TEST(Watching, TimesOfALostAttemptAreNotRecorded) {
+    model::RunView run = hand_made_run();
+    for (model::RunAttempt& one : run.attempts)
+        if (one.task == 10) {
+            one.ending = engine::model::Ending::worker_lost;
+            one.wall_us = one.cpu_us = model::not_recorded;
+        }
+    Watch watch(picture_of(run));
+    press(watch, "3/lost\r");
+    EXPECT_THAT(text_of(watch), Not(HasSubstr("-0.00s")));
+    EXPECT_THAT(first_row(watch), HasSubstr("       -  worker lost"));
+    press(watch, "\r");
+    EXPECT_THAT(text_of(watch), HasSubstr("processor   -;"));
+    press(watch, "\x1b\x1boooooo");  // by time: what is not known is not the shortest
+    EXPECT_THAT(first_row(watch), Not(HasSubstr("lost")));
+    press(watch, "r");
+    EXPECT_THAT(first_row(watch), Not(HasSubstr("lost")));
+}
+
 TEST(Watching, TypedCharactersAreUtf8) {
     Watch watch = hand_made_watch();
     press(watch, "2/");

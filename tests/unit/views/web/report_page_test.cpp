@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 
 #include "views/web/page_data.h"
+#include "views/web/page_rows.h"
 
 namespace wq::views::web {
 namespace {
@@ -142,6 +144,126 @@ TEST(PageData, SumsWhatWaitedBeforeItLeavesPointsOut) {
     EXPECT_EQ(waiting.find("left")->parts()[0].find("tasks")->integer(), 5);
 }
 
+void add_series(model::RunView& run) {
+    for (int n = 0; n < 3'000; ++n) {
+        const WallMicros time = run.begin + n * 330'000;
+        model::RunSample sample;
+        sample.time = time;
+        sample.stats.tasks_done = n * 97;
+        sample.stats.tasks_waiting = 300'000 - n * 97;
+        sample.stats.tasks_running = 7'000 + n * 7'919 % 1'000;
+        sample.stats.total_cores = 20'000;
+        sample.stats.committed_cores = sample.stats.tasks_running;
+        sample.stats.bytes_sent = sample.stats.bytes_received = n * std::int64_t{987'654'321};
+        run.samples.push_back(sample);
+        const auto place = static_cast<std::uint32_t>(n);
+        run.asks.push_back({{4, 2048 + n, -1, -1, 0}, "avx"});
+        run.waiting.push_back({time, place % 1'000 + 1, place, engine::model::WaitReason::busy});
+        run.transfers.push_back({time, 1'234 + n, place + 1, 987'654U + place, place, true,
+                                 "/scratch/project/input of sample " + std::to_string(n) + ".fastq"});
+    }
+}
+
+// 20,000 categories and 10,000 workers of as many hosts: all that a page has of each costs room.
+report::ReportedRun wide_run() {
+    report::ReportedRun reported;
+    model::RunView& run = reported.run;
+    run.begin = begin;
+    run.end = begin + 1'000'000'000;
+    run.sessions = {{run.begin, run.end}};
+    for (int n = 0; n < 20'000; ++n)
+        run.categories.push_back({"category of chromosome " + std::to_string(n)});
+    for (std::uint32_t n = 0; n < 10'000; ++n) {
+        model::RunWorker worker;
+        worker.id = n;
+        worker.host = "node" + std::to_string(n) + ".cluster.example.org";
+        worker.address = worker.host + ":40123";
+        worker.cores = 2000;
+        worker.joined = begin + n * 1'237;
+        worker.left = n % 3 == 0 ? 0 : run.end - n * 977;
+        worker.why_left = n % 3 == 0 ? "" : "idle for 30 s";
+        run.workers.push_back(worker);
+    }
+    std::uint64_t random = 1;
+    for (std::uint32_t n = 0; n < 300'000; ++n) {
+        random = random * 6364136223846793005 + 1442695040888963407;
+        model::RunAttempt one;
+        one.task = n + 1;
+        one.line = n + 1;
+        one.category = n % 20'000;
+        one.worker = n % 10'000;
+        one.cores = 1000;
+        one.submitted = begin;
+        one.dispatched = one.started = begin + static_cast<WallMicros>(random >> 33) % 900'000'000;
+        // The first of each have the least time.
+        one.wall_us = 1'000'000 + n % 20'000 * 1'000 + static_cast<std::int64_t>(random >> 20) % 999;
+        one.cpu_us = one.wall_us / 3;
+        one.memory_mb = 2048;
+        one.memory_peak_mb = static_cast<std::int64_t>(random >> 40) % 2048;
+        one.ended = one.received = one.started + one.wall_us;
+        one.exit_code = (random >> 50) % 20 == 0 ? 1 : 0;
+        run.attempts.push_back(one);
+    }
+    std::sort(run.attempts.begin(), run.attempts.end(),
+              [](const auto& a, const auto& b) { return a.received < b.received; });
+    add_series(run);
+    reported.figures = report::figures_of(run);
+    return reported;
+}
+
+TEST(PageData, HasRowsForThoseWithMostCoreTimeAndTheSumOfTheOthers) {
+    const report::ReportedRun reported = wide_run();
+    const Json data = page_data(reported);
+    const auto attempts_of = [](const Json& table) {
+        std::int64_t sum = 0;
+        for (const Json& row : table.find("rows")->parts()) sum += row.find("attempts")->integer();
+        return sum;
+    };
+    const Json& categories = *data.find("category_table");
+    EXPECT_EQ(categories.find("of")->integer(), 20'000);
+    ASSERT_EQ(categories.find("rows")->size(), most_categories + 1);
+    EXPECT_EQ(categories.find("rows")->parts().back().find("name")->text(), "19000 other categories");
+    EXPECT_EQ(attempts_of(categories), 300'000);
+    const Json& hosts = *data.find("host_table");
+    ASSERT_EQ(hosts.find("rows")->size(), most_hosts + 1);
+    EXPECT_EQ(hosts.find("rows")->parts().back().find("workers")->integer(), 9'000);
+    EXPECT_EQ(attempts_of(hosts), 300'000);
+    ASSERT_EQ(data.find("categories")->size(), most_categories + 2);
+    EXPECT_EQ(data.find("categories")->parts().front().find("name")->text(), "category of chromosome 19000");
+    const Json& workers = *data.find("workers");
+    EXPECT_EQ(workers.find("names")->size(), most_workers + 1);
+    EXPECT_EQ(workers.find("names")->parts().front().text(), "node5000.cluster.example.org:40123");
+    EXPECT_EQ(workers.find("others")->integer(), static_cast<std::int64_t>(most_workers));
+    EXPECT_EQ(numbers(*workers.find("columns"), "cores", most_workers + 1).back(), 5'000 * 2'000);
+    const Json& attempts = *data.find("attempts");
+    const auto count = static_cast<std::size_t>(attempts.find("count")->integer());
+    const Json& columns = *attempts.find("columns");
+    const auto tasks = numbers(columns, "task", count);
+    const auto category = numbers(columns, "category", count);
+    const auto worker = numbers(columns, "worker", count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t n = tasks[i] - 1;
+        ASSERT_EQ(category[i], n % 20'000 < 19'000 ? 1'000 : n % 20'000 - 19'000);
+        ASSERT_EQ(worker[i], n % 10'000 < 5'000 ? 5'000 : n % 10'000 - 5'000);
+    }
+}
+
+TEST(PageData, TimesOfALostAttemptAreNotRecorded) {
+    report::ReportedRun reported = run_of(2);
+    model::RunAttempt& lost = reported.run.attempts[1];
+    lost.ending = engine::model::Ending::worker_lost;
+    lost.ended = lost.submitted = 0;
+    lost.wall_us = lost.cpu_us = model::not_recorded;
+    const Json data = page_data(reported);
+    const Json& columns = *data.find("attempts")->find("columns");
+    const auto task = numbers(columns, "task", 2);
+    const std::size_t row = task[0] == 2 ? 0 : 1;
+    EXPECT_EQ(numbers(columns, "cpu", 2)[row], -1);
+    EXPECT_EQ(numbers(columns, "waited", 2)[row], -1);
+    EXPECT_EQ(numbers(columns, "no_run_time", 2)[row], 1);
+    EXPECT_EQ(numbers(columns, "no_run_time", 2)[1 - row], 0);
+}
+
 TEST(ReportPage, NoNameOfARunIsMoreThanText) {
     const std::string page = report_page(run_of(10));
     EXPECT_THAT(page, Not(HasSubstr("<img")));
@@ -154,8 +276,9 @@ TEST(ReportPage, NoNameOfARunIsMoreThanText) {
     EXPECT_THAT(page, Not(HasSubstr("src=\"http"))) << "it refers to nothing outside of it";
 }
 
-TEST(ReportPage, OfAMillionAttemptsIsBelow3Megabytes) {
+TEST(ReportPage, OfAMillionAttemptsOrManyNamesIsBelow3Megabytes) {
     EXPECT_LE(report_page(run_of(1'000'000)).size(), 3'000'000U);
+    EXPECT_LE(report_page(wide_run()).size(), 3'000'000U);
     EXPECT_LE(report_script.size() + report_style.size() + chart_script.size(), 300'000U) << "before data";
 }
 
