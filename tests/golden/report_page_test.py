@@ -20,6 +20,10 @@ try:
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.by import By
 except ImportError:
+    debians = "/usr/bin/python3"  # which has Debian's python3-selenium
+    if os.path.exists(debians) and os.environ.get("WQ_DEBIANS_PYTHON") is None:
+        os.environ["WQ_DEBIANS_PYTHON"] = "tried"
+        os.execv(debians, [debians, "-B", *sys.argv])
     webdriver = None
 
 TABS = ["overview", "timeline", "workers", "tasks", "failures", "waiting", "resources", "files", "account"]
@@ -137,7 +141,7 @@ def check_quiet(page):
 
 
 def main():
-    run, report = sys.argv[1:3]
+    run, report = map(os.path.abspath, sys.argv[1:3])
     pictures = os.environ.get("WQ_PICTURES")
     with tempfile.TemporaryDirectory(prefix="wq-report.") as name:
         folder = pathlib.Path(name)
