@@ -29,7 +29,7 @@ _work_queue_run() {
             mapfile -t COMPREPLY < <(compgen -W "--array --bind --catalog --cores --disk --dry-run --each --gpus --grace --grow --grow-options
                 --halt-on-failure --help --index-variable --jobs --json --keep-batch-environment --keep-hosts --lease --listen --manager-only --max-losses --memory --monitor
                 --monitor-output --name --once --output --output-limit --password --plots --poll --progress --reconnect-timeout --resume --resume-failed --retries --run-dir --shared-list --shell --speculate --stats-log --status
-                --storage-timeout --threads-per-core --tickets --timeout --verbose --version --walltime --why -j -v" \
+                --storage-timeout --threads-per-core --tickets --timeout --verbose --version --walltime --watch --why -j -v" \
                 -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
@@ -71,7 +71,7 @@ _work_queue_report() {
     if [[ $before == --csv ]]; then
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
     elif [[ $word == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "--csv --help --json --no-output --output --text --trace --version" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "--csv --help --json --no-commands --no-output --output --text --trace --version" -- "$word")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi

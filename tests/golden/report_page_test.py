@@ -20,10 +20,10 @@ try:
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.by import By
 except ImportError:
-    debians = "/usr/bin/python3"  # which has Debian's python3-selenium
-    if os.path.exists(debians) and os.environ.get("WQ_DEBIANS_PYTHON") is None:
-        os.environ["WQ_DEBIANS_PYTHON"] = "tried"
-        os.execv(debians, [debians, "-B", *sys.argv])
+    debian_python = "/usr/bin/python3"  # which has Debian's python3-selenium
+    if os.path.exists(debian_python) and os.environ.get("WQ_DEBIAN_PYTHON") is None:
+        os.environ["WQ_DEBIAN_PYTHON"] = "tried"
+        os.execv(debian_python, [debian_python, "-B", *sys.argv])
     webdriver = None
 
 TABS = ["overview", "timeline", "workers", "tasks", "failures", "waiting", "resources", "files", "account"]

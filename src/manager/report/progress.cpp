@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "base/json.h"
 #include "base/units.h"
@@ -145,6 +146,7 @@ void ProgressLine::update(const engine::model::ManagerStats& stats, Total total,
                           const std::vector<std::string>& more, Instant now) {
     if (style_ == Style::none || now < next_) return;
     next_ = now + between_looks(style_, now - started_);
+    if (is_held_) return;
     std::string text = progress_text(stats, total, now - started_, rate_.update(ended, now));
     for (const std::string& part : more) text += part.empty() ? "" : " | " + part;
     write(text);
@@ -161,9 +163,15 @@ void ProgressLine::write(const std::string& text) {
 }
 
 void ProgressLine::print_line(const std::string& text) {
+    if (is_held_) return held_.push_back(text);
     std::fprintf(stderr, "%swork_queue_run: %s\n", line_open_ ? "\r\033[K" : "", text.c_str());
     std::fflush(stderr);
     line_open_ = false;
+}
+
+void ProgressLine::release() {
+    is_held_ = false;
+    for (const std::string& line : std::exchange(held_, {})) print_line(line);
 }
 
 void ProgressLine::finish(const engine::model::ManagerStats& stats, std::uint64_t ended, Instant now) {
@@ -175,16 +183,16 @@ void ProgressLine::finish(const engine::model::ManagerStats& stats, std::uint64_
 
 namespace {
 
-std::string state_of(const RunView& view) {
+std::string state_of(const RunProgress& view) {
     return view.status.state == "running" && !view.live ? "killed" : view.status.state;
 }
 
-Total total_of(const RunView& view) {
+Total total_of(const RunProgress& view) {
     return view.status.total_known ? Total::known : Total::grows;
 }
 
 // Why it is in that state, and how it goes on.
-std::string more_about(const RunView& view, const std::string& state) {
+std::string more_about(const RunProgress& view, const std::string& state) {
     const std::string& why = view.status.message;
     std::string text = why.empty() || why == state ? "" : ", " + why;
     if (state == "killed") text += ", no sign of life for " + format_duration(*view.age);
@@ -194,14 +202,14 @@ std::string more_about(const RunView& view, const std::string& state) {
 
 }  // namespace
 
-Result<RunView> view_of_directory(const std::string& run_directory) {
+Result<RunProgress> view_of_directory(const std::string& run_directory) {
     auto status = records::journal::read_status(run_directory);
     if (!status)
         return Error{
             ExitCode::bad_input,
             run_directory +
                 " is no directory of a run, and no contact file; the run directory of a list is LIST.wq"};
-    RunView view{run_directory, std::move(*status)};
+    RunProgress view{run_directory, std::move(*status)};
     view.live = view.status.state == "running" && records::journal::may_be_live(run_directory, view.status);
     view.age = std::chrono::microseconds(std::max<WallMicros>(wall_now() - view.status.written_us, 0));
     const WallMicros end = view.status.ended_us > 0 ? view.status.ended_us : view.status.written_us;
@@ -209,14 +217,14 @@ Result<RunView> view_of_directory(const std::string& run_directory) {
     return view;
 }
 
-std::string view_text(const RunView& view) {
+std::string view_text(const RunProgress& view) {
     const std::string state = state_of(view);
     const double rate = view.live ? view.status.tasks_per_second : -1;
     return state + more_about(view, state) + ": " +
            progress_text(view.status.tasks, total_of(view), view.elapsed, rate);
 }
 
-std::string view_json(const RunView& view) {
+std::string view_json(const RunProgress& view) {
     const engine::model::ManagerStats& tasks = view.status.tasks;
     const auto known = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
     const auto seconds = [&](std::optional<Duration> time) {

@@ -57,6 +57,9 @@ class ProgressLine {
                 const std::vector<std::string>& more, Instant now);
     // Prints a line between progress lines.
     void print_line(const std::string& text);
+    // While another program has the terminal, lines are kept, and no progress is printed.
+    void hold() { is_held_ = true; }
+    void release();
     // Prints the last state and ends the rewritten line.
     void finish(const engine::model::ManagerStats& stats, std::uint64_t ended, Instant now);
 
@@ -67,11 +70,13 @@ class ProgressLine {
     Instant started_;
     Instant next_;
     bool line_open_ = false;
+    bool is_held_ = false;
+    std::vector<std::string> held_;
     RecentRate rate_;
 };
 
 // What a run looks like from elsewhere: state, progress, rate and time left.
-struct RunView {
+struct RunProgress {
     std::string run;                     // what the user named
     records::journal::RunStatus status;  // "running", also if it was killed
     std::optional<Duration> age{};       // of these figures; nothing: they are of now
@@ -80,9 +85,9 @@ struct RunView {
 };
 
 // A directory of a run, by its status. Error bad_input: there is none.
-Result<RunView> view_of_directory(const std::string& run_directory);
+Result<RunProgress> view_of_directory(const std::string& run_directory);
 
-std::string view_text(const RunView& view);  // a line
-std::string view_json(const RunView& view);  // an object
+std::string view_text(const RunProgress& view);  // a line
+std::string view_json(const RunProgress& view);  // an object
 
 }  // namespace wq::manager::report

@@ -21,6 +21,7 @@
 #include "manager/status/lister.h"
 #include "manager/task_table.h"
 #include "node/machine/batch_job.h"
+#include "programs/run/own_watch.h"
 #include "programs/run/plots.h"
 #include "programs/run/run_place.h"
 #include "programs/run/tcp_workers.h"
@@ -229,6 +230,7 @@ class Run {
         if (rank_.options.verbose)
             progress_.print_line((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +
                                  " with " + count_of(expected_workers(rank_), "worker"));
+        if (rank_.options.watch) watch();
         manager::run::ManagerLoop loop(loop_parts());
         return end(loop.run());
     }
@@ -254,8 +256,16 @@ class Run {
         return parts;
     }
 
+    void watch() {
+        if (const Status started = watch_.start(place_.directory.path()); started)
+            progress_.hold();
+        else
+            progress_.print_line(started.error().message);
+    }
+
     // Returns when to call it next.
     Instant report(Instant at) {
+        if (rank_.options.watch && !watch_.has_terminal()) progress_.release();
         if (const auto due = progress_.wakeup(); due && at >= *due)
             progress_.update(manager_->stats(),
                              source_->ended() ? manager::report::Total::known : manager::report::Total::grows,
@@ -503,6 +513,8 @@ class Run {
     }
 
     int finish(const Status& read) {
+        watch_.end();
+        progress_.release();
         const Outcome outcome = close_records(read);
         const Instant ended = instant_now();
         progress_.finish(recorded_stats(), manager_->records().attempts_ended(), ended);
@@ -525,6 +537,7 @@ class Run {
     engine::model::Now started_;
     RunPlace place_;
     manager::report::ProgressLine progress_;
+    OwnWatch watch_;
     manager::report::RecentRate rate_{started_.instant};  // for those who ask from elsewhere
     manager::TaskTable tasks_;
     std::unique_ptr<Listening> listening_;

@@ -27,8 +27,8 @@ namespace {
 
 constexpr Duration answer_limit = std::chrono::seconds(10);
 
-manager::report::RunView view_of(const std::string& run, const net::messages::StatusReport& said) {
-    manager::report::RunView view;
+manager::report::RunProgress view_of(const std::string& run, const net::messages::StatusReport& said) {
+    manager::report::RunProgress view;
     view.run = run;
     view.live = true;
     view.status.state = said.ending ? "ending" : "running";
@@ -47,7 +47,7 @@ manager::report::RunView view_of(const std::string& run, const net::messages::St
     return view;
 }
 
-Result<manager::report::RunView> view_by_contact(const std::string& path, const std::string& directory) {
+Result<manager::report::RunProgress> view_by_contact(const std::string& path, const std::string& directory) {
     const auto contact = net::frames::read_contact(path);
     if (!contact) {
         const auto text = records::journal::read_whole(path);

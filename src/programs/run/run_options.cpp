@@ -159,6 +159,7 @@ OptionTable options_of(RunOptions& run) {
         {"progress", "auto|always|never",
          "show a progress line on a terminal; elsewhere, print a line every second (always), or every 10 s "
          "in the first minute, then every minute (auto) (default: auto)"},
+        {"watch", "", "show the run on a full screen while it runs, as work_queue_status --watch does", &run.watch},
         {"plots", "auto|always|never",
          "draw plots and write report.html at the end (default: auto, if the run took at least 5 s)"},
         {"json", "", "print the summary, or --status, as JSON on stdout", &run.json},

@@ -70,6 +70,7 @@ struct RunOptions {
     Plots plots = Plots::automatic;
     bool dry_run = false;
     bool json = false;
+    bool watch = false;
     bool verbose = false;
 };
 

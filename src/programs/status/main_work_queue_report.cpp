@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "base/units.h"
 #include "programs/status/report_options.h"
 #include "records/journal/append_file.h"
+#include "records/journal/joblog.h"
 #include "records/journal/output_log.h"
 #include "views/model/account.h"
 #include "views/model/stats_run.h"
@@ -38,24 +40,33 @@ std::string end_of(const std::string& text) {
     return text.substr(begin >= text.size() - 1 ? text.size() - most : begin + 1);
 }
 
-// What output.log beside the statistics has of these attempts.
-views::report::StderrOf stderr_in(const std::string& path) {
+// What output.log and joblog.tsv beside the statistics have of attempts.
+views::report::AttemptTexts texts_in(const std::string& path, const ReportOptions& options) {
     std::error_code unknown;
     const std::filesystem::path read(path);
     const std::string directory =
         (std::filesystem::is_directory(read, unknown) ? read : read.parent_path() / ".").string();
-    return [directory](const views::model::RunAttempt& attempt) {
-        if (attempt.task == 0) return std::string();
-        const auto output = records::journal::read_task_output(directory, TaskId(attempt.task - 1));
-        return output && output->attempt == attempt.attempt ? end_of(output->err) : std::string();
-    };
+    views::report::AttemptTexts texts;
+    if (!options.no_output)
+        texts.stderr_end = [directory](const views::model::RunAttempt& attempt) {
+            if (attempt.task == 0) return std::string();
+            const auto output = records::journal::read_task_output(directory, TaskId(attempt.task - 1));
+            return output && output->attempt == attempt.attempt ? end_of(output->err) : std::string();
+        };
+    if (!options.no_commands) {
+        const auto joblog = std::make_shared<records::journal::JoblogCommands>(directory + "/joblog.tsv");
+        texts.command = [joblog](const views::model::RunAttempt& attempt) {
+            constexpr std::size_t most = 500;
+            return std::string(joblog->command_of(attempt.task).substr(0, most));
+        };
+    }
+    return texts;
 }
 
 Result<ReportedRun> read(const ReportOptions& options, const std::string& path) {
     auto run = views::model::read_run(path);
     if (!run) return run.error();
-    auto figures =
-        views::report::figures_of(*run, options.no_output ? views::report::StderrOf() : stderr_in(path));
+    auto figures = views::report::figures_of(*run, texts_in(path, options));
     const auto account = views::model::account_of(*run);
     return ReportedRun{std::move(*run), std::move(figures), account};
 }

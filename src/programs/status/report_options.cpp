@@ -15,6 +15,7 @@ OptionTable options_of(ReportOptions& options) {
         {group, "Options"},
         {"output,o", "FILE", "write the page to FILE (default: report.html in the run directory)"},
         {"no-output", "", "leave out what tasks wrote to stderr, for others to read", &options.no_output},
+        {"no-commands", "", "leave out the commands of tasks", &options.no_commands},
         {"text", "", "print 40 lines instead of a page; the default for two runs"},
         {"json", "", "print all figures as a JSON object; of two runs an array"},
         {"csv", "DIR",

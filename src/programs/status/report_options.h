@@ -16,6 +16,7 @@ struct ReportOptions {
     std::string output;             // the directory of Form::csv, the file of Form::page and Form::trace
     Form form = Form::page;         // of two runs Form::text
     bool no_output = false;         // without what tasks wrote to stderr
+    bool no_commands = false;
     bool help = false;
     bool version = false;
 };

@@ -1,6 +1,8 @@
 #include "records/journal/joblog.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "records/journal/append_file.h"
 #include "records/journal/records.h"
@@ -45,6 +47,34 @@ std::string_view EarlierJoblog::next() {
     if (end == std::string_view::npos) return {};
     const std::string_view line = rest_.substr(0, end + 1);
     rest_.remove_prefix(line.size());
+    return line;
+}
+
+void JoblogCommands::read() {
+    is_read_ = true;
+    if (!file_ || !file_->bytes().starts_with(joblog_heading)) return;
+    std::string_view rest = file_->bytes().substr(joblog_heading.size());
+    for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+        const std::string_view line = rest.substr(0, end);
+        rest.remove_prefix(end + 1);
+        std::uint64_t number = 0;
+        const auto [after, bad] = std::from_chars(line.data(), line.data() + line.size(), number);
+        if (bad == std::errc()) lines_.emplace_back(number, line.substr(static_cast<std::size_t>(after - line.data())));
+    }
+    std::stable_sort(lines_.begin(), lines_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+std::string_view JoblogCommands::command_of(std::uint64_t task_number) {
+    if (!is_read_) read();
+    const auto found = std::lower_bound(lines_.begin(), lines_.end(), task_number,
+                                        [](const auto& line, std::uint64_t number) { return line.first < number; });
+    if (found == lines_.end() || found->first != task_number) return {};
+    std::string_view line = found->second;
+    for (int column = 0; column < 8; ++column) {
+        const auto tab = line.find('\t');
+        if (tab == std::string_view::npos) return {};
+        line.remove_prefix(tab + 1);
+    }
     return line;
 }
 

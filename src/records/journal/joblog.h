@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "records/journal/append_file.h"
 #include "records/journal/records.h"
@@ -30,6 +32,22 @@ class EarlierJoblog {
     Result<MappedFile> file_;
     std::string_view rest_;
 };
+
+// The commands of tasks in a joblog, by their numbers.
+class JoblogCommands {
+  public:
+    explicit JoblogCommands(const std::string& path) : file_(MappedFile::open(path)) {}
+    // Reads the file at the first call. Empty: the file does not have it.
+    std::string_view command_of(std::uint64_t task_number);
+
+  private:
+    void read();
+
+    Result<MappedFile> file_;
+    std::vector<std::pair<std::uint64_t, std::string_view>> lines_;  // without the number; by number
+    bool is_read_ = false;
+};
+
 // The line with a new task number.
 void put_renumbered_line(std::string& out, TaskId task, std::string_view line);
 

@@ -317,7 +317,7 @@ class HostTable {
 
 // ---- single tasks ----
 
-std::vector<SlowAttempt> slowest_of(const RunView& run) {
+std::vector<SlowAttempt> slowest_of(const RunView& run, const AttemptTexts& texts) {
     std::vector<const RunAttempt*> some;
     const auto slower = [](const RunAttempt* a, const RunAttempt* b) { return a->wall_us > b->wall_us; };
     for (const RunAttempt& attempt : run.attempts) {
@@ -329,7 +329,8 @@ std::vector<SlowAttempt> slowest_of(const RunView& run) {
     std::vector<SlowAttempt> slowest;
     for (const RunAttempt* each : some)
         slowest.push_back({each->task, each->line, each->attempt, seconds(each->wall_us),
-                           category_of(run, *each), host_of(run, *each)});
+                           category_of(run, *each), host_of(run, *each),
+                           texts.command ? texts.command(*each) : ""});
     return slowest;
 }
 
@@ -352,7 +353,7 @@ void note_example(std::vector<const RunAttempt*>& examples, const RunAttempt& at
     if (other != examples.end()) *other = &attempt;
 }
 
-std::vector<FailureGroup> failures_of(const RunView& run, const StderrOf& stderr_of) {
+std::vector<FailureGroup> failures_of(const RunView& run, const AttemptTexts& texts) {
     std::map<FailureKind, FailedAttempts> found;
     for (const RunAttempt& attempt : run.attempts) {
         if (!has_ended(attempt) || attempt.succeeded()) continue;
@@ -368,11 +369,12 @@ std::vector<FailureGroup> failures_of(const RunView& run, const StderrOf& stderr
         std::stable_partition(failed.examples.begin(), failed.examples.end(),
                               [](const RunAttempt* each) { return each->is_final; });
         FailureGroup group{kind, failed.count, {}};
-        const bool asks = stderr_of && groups.size() < most_told;
+        const bool asks = groups.size() < most_told;
         for (const RunAttempt* each : failed.examples)
             group.examples.push_back({each->task, each->line, each->attempt, each->is_final,
                                       category_of(run, *each), host_of(run, *each),
-                                      asks ? stderr_of(*each) : ""});
+                                      asks && texts.stderr_end ? texts.stderr_end(*each) : "",
+                                      asks && texts.command ? texts.command(*each) : ""});
         groups.push_back(std::move(group));
     }
     return groups;
@@ -426,7 +428,7 @@ TimeSpan time_span_of(const RunView& run, const RunAttempt& attempt) {
     return interval;
 }
 
-RunFigures figures_of(const RunView& run, const StderrOf& stderr_of) {
+RunFigures figures_of(const RunView& run, const AttemptTexts& texts) {
     RunFigures figures;
     count_tasks(run, figures);
     count_attempts(run, figures);
@@ -440,8 +442,8 @@ RunFigures figures_of(const RunView& run, const StderrOf& stderr_of) {
     HostTable hosts(run);
     for (const RunAttempt& attempt : run.attempts) hosts.add(attempt);
     figures.hosts = hosts.take();
-    figures.slowest = slowest_of(run);
-    figures.failures = failures_of(run, stderr_of);
+    figures.slowest = slowest_of(run, texts);
+    figures.failures = failures_of(run, texts);
     return figures;
 }
 

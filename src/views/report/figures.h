@@ -80,6 +80,7 @@ struct SlowAttempt {
     double wall_seconds = 0;
     std::string category;
     std::string host;
+    std::string command{};  // empty: not known
 };
 
 struct FailureExample {
@@ -90,6 +91,7 @@ struct FailureExample {
     std::string category;
     std::string host;
     std::string stderr_end;  // empty: none, or not known
+    std::string command{};   // empty: not known
 };
 
 struct FailureGroup {
@@ -99,7 +101,7 @@ struct FailureGroup {
 };
 
 inline constexpr std::size_t most_examples = 3;
-inline constexpr std::size_t most_told = 10;  // groups whose examples have stderr
+inline constexpr std::size_t most_told = 10;  // groups whose examples have texts
 inline constexpr std::size_t most_slow = 10;
 
 struct RunFigures {
@@ -119,12 +121,16 @@ struct RunFigures {
     std::vector<SlowAttempt> slowest;         // at most most_slow, of single calls
 };
 
-// The last lines that an attempt wrote to stderr; empty: not known.
-using StderrOf = std::function<std::string(const model::RunAttempt&)>;
+// Texts of an attempt that are in other files of its run; empty: not known.
+using TextOf = std::function<std::string(const model::RunAttempt&)>;
+struct AttemptTexts {
+    TextOf stderr_end{};  // the last lines that it wrote to stderr
+    TextOf command{};
+};
 
-// Asks `stderr_of` for examples of the first most_told groups alone. n attempts cost O(n log n), and 20 bytes
-// each for a while.
-RunFigures figures_of(const model::RunView& run, const StderrOf& stderr_of = {});
+// Asks for texts of the slowest attempts, and of examples of the first most_told groups of failures. n
+// attempts cost O(n log n), and 20 bytes each for a while.
+RunFigures figures_of(const model::RunView& run, const AttemptTexts& texts = {});
 
 // Names of a table of the run; "" without a place there.
 const std::string& category_of(const model::RunView& run, const model::RunAttempt& attempt);

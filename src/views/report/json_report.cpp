@@ -98,7 +98,8 @@ Json json_of(const FailureGroup& group) {
                             {"final", each.is_final},
                             {"category", each.category},
                             {"host", each.host},
-                            {"stderr_end", each.stderr_end.empty() ? Json() : Json(each.stderr_end)}});
+                            {"stderr_end", each.stderr_end.empty() ? Json() : Json(each.stderr_end)},
+                            {"command", each.command.empty() ? Json() : Json(each.command)}});
     }
     failure["examples"] = std::move(examples);
     return failure;
@@ -107,7 +108,8 @@ Json json_of(const FailureGroup& group) {
 Json json_of(const SlowAttempt& slow) {
     return {{"task", slow.task},         {"line", slow.line > 0 ? Json(slow.line) : Json()},
             {"attempt", slow.attempt},   {"wall_seconds", slow.wall_seconds},
-            {"category", slow.category}, {"host", slow.host}};
+            {"category", slow.category}, {"host", slow.host},
+            {"command", slow.command.empty() ? Json() : Json(slow.command)}};
 }
 
 Json json_of(const model::Account& account) {

@@ -250,6 +250,8 @@ Lines slowest_of(const RunFigures& figures) {
         lines.push_back("  " + right_aligned(duration_text(each.wall_seconds), 6) + "  " +
                         shown_task(each.task, each.line) + " of " + shown_name(each.category, longest_name) +
                         " on " + shown_name(each.host, longest_name));
+        if (!each.command.empty() && lines.back().size() + 20 < most_columns)
+            lines.back() += ": " + shown_name(each.command, most_columns - lines.back().size() - 2);
     }
     return lines;
 }

@@ -61,6 +61,22 @@ function addPoints(parent, title, xUnit, yUnit, sets) {
   });
 }
 
+// A box for each row of {name, box: [least, quartile, median, quartile, most]}: all, the middle half, and the median.
+function addBoxes(parent, title, unit, rows) {
+  const shown = rows.filter(row => row.box);
+  if (shown.length === 0) return;
+  const bar = (label, values, width, color) => ({type: "bar", label, data: values, backgroundColor: color, grouped: false, barPercentage: width});
+  addChart(parent, title, {
+    data: {labels: shown.map(row => row.name.length > 24 ? `${row.name.slice(0, 23)}\u2026` : row.name), datasets: [
+      {type: "line", label: "median", data: shown.map(row => row.box[2]), showLine: false, pointStyle: "rectRot", pointRadius: 5,
+        backgroundColor: chartColors[3], borderColor: chartColors[3]},
+      bar("middle half", shown.map(row => [row.box[1], row.box[3]]), 0.6, chartColors[5]),
+      bar("all", shown.map(row => [row.box[0], row.box[4]]), 0.08, chartColors[6]),
+    ]},
+    options: {animation: false, maintainAspectRatio: false, scales: {x: axis(""), y: axis(unit, {beginAtZero: true})}},
+  });
+}
+
 // How often values occur, in parts that grow evenly on a logarithmic scale.
 function addHistogram(parent, title, unit, values, textOf) {
   const positive = values.filter(value => value > 0);

@@ -351,6 +351,7 @@ Json page_data(const report::ReportedRun& reported) {
     Json endings;
     Json columns = attempts_of(run, shown, clock, categories, workers, endings);
     return {{"report", report::json_summary(reported)},
+            {"boxes", boxes_of(reported.figures)},
             {"category_table", category_table(reported.figures)},
             {"host_table", host_table(reported.figures)},
             {"tick_us", clock.tick()},

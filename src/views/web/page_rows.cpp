@@ -147,4 +147,22 @@ Json host_table(const report::RunFigures& figures) {
     return table_of(figures.hosts, most_hosts, "hosts");
 }
 
+Json boxes_of(const report::RunFigures& figures) {
+    const auto box = [](const report::Spread& spread) -> Json {
+        if (spread.count == 0) return nullptr;
+        return Json::array({short_number(spread.least), short_number(spread.lower_quartile),
+                            short_number(spread.median), short_number(spread.upper_quartile),
+                            short_number(spread.most)});
+    };
+    Json boxes = Json::array();
+    for (const CategoryFigures& one : figures.categories) {
+        if (boxes.size() == most_boxes) break;
+        boxes.push_back({{"name", one.name},
+                         {"wall", box(one.wall_seconds)},
+                         {"cores", box(one.cores.percent)},
+                         {"memory", box(one.memory_mb.percent)}});
+    }
+    return boxes;
+}
+
 }  // namespace wq::views::web

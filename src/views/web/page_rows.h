@@ -45,4 +45,9 @@ PageRows rows_of_workers(const model::RunView& run, const std::vector<report::La
 Json category_table(const report::RunFigures& figures);
 Json host_table(const report::RunFigures& figures);
 
+// Box plots of the categories with most core time: least, quartiles and most of run times in seconds, and of
+// cores and memory in percent of the asked; null: not recorded.
+inline constexpr std::size_t most_boxes = 30;
+Json boxes_of(const report::RunFigures& figures);
+
 }  // namespace wq::views::web

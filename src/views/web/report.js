@@ -142,6 +142,8 @@
     accountBar(parent);
     accountList(parent);
     list(parent, "What to change", report.advice);
+    list(parent, "Slowest attempts", report.slowest.map(one =>
+      `${duration(one.wall_seconds)}: task ${one.task}${one.line ? ` (line ${one.line})` : ""} of ${one.category} on ${one.host}${one.command ? `: ${one.command}` : ""}`));
     addCurves(parent, "Tasks over time", "tasks", curves([["waiting", "waiting"], ["running", "running"], ["done", "ended"], ["failed", "failed"]]), end);
     addCurves(parent, "Cores over time", "cores", curves([["total_cores", "of workers"], ["committed_cores", "given to tasks"]]), end);
     const about = addElement(parent, "p", "", {className: "faint"});
@@ -358,7 +360,8 @@
       addElement(parent, "h2", `${group.text}: ${number(group.attempts)} ${group.attempts === 1 ? "attempt" : "attempts"}`);
       for (const one of group.examples) {
         addElement(parent, "p", `task ${one.task}${one.line ? ` (line ${one.line})` : ""}, attempt ${one.attempt}, ${one.category} on ${one.host || "a host that is not known"}${one.final ? "" : "; another attempt followed"}`);
-        if (one.stderr_end) addElement(parent, "pre", one.stderr_end);
+        if (one.command) addElement(parent, "pre", `$ ${one.command}${one.stderr_end ? `\n${one.stderr_end}` : ""}`);
+        else if (one.stderr_end) addElement(parent, "pre", one.stderr_end);
       }
     }
   }
@@ -403,6 +406,10 @@
       figure("memory given", "MiB", i => rows[i].memory_asked), figure("memory used, median", "MiB", i => rows[i].memory_used),
       figure("most", "MiB", i => rows[i].memory_max),
     ], rows.length);
+    const boxes = name => data.boxes.map(row => ({name: row.name, box: row[name]}));
+    addBoxes(parent, "Run times by category", "seconds", boxes("wall"));
+    addBoxes(parent, "Memory used of the asked, by category", "%", boxes("memory"));
+    addBoxes(parent, "Cores busy of the asked, by category", "%", boxes("cores"));
     const measured = Array.from({length: count}, (_, i) => i).filter(i => ran(i) >= 0);
     addHistogram(parent, "Run times of attempts", "", measured.map(i => seconds(ran(i))), duration);
     addPoints(parent, "Memory used by run time", "seconds", "MiB", memoryByCategory(measured));

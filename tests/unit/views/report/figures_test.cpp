@@ -155,16 +155,20 @@ TEST(Figures, GroupFailuresWithExamples) {
     }
     run.attempts.push_back(test::failed(test::attempt(9, 0, 0, 0, 1), Ending::worker_lost));
     std::vector<std::uint64_t> asked;
-    const RunFigures figures = figures_of(run, [&](const model::RunAttempt& each) {
+    AttemptTexts texts;
+    texts.stderr_end = [&](const model::RunAttempt& each) {
         asked.push_back(each.task);
         return std::string("no space");
-    });
+    };
+    texts.command = [](const model::RunAttempt& each) { return "run " + std::to_string(each.task); };
+    const RunFigures figures = figures_of(run, texts);
     ASSERT_THAT(figures.failures, SizeIs(2));
     EXPECT_EQ(figures.failures[0].attempts, 5U);
     ASSERT_THAT(figures.failures[0].examples, SizeIs(most_examples));
     EXPECT_EQ(figures.failures[0].examples[0].task, 5U) << "no further attempt has replaced its output";
     EXPECT_EQ(figures.failures[0].examples[0].line, 7);
     EXPECT_EQ(figures.failures[0].examples[0].stderr_end, "no space");
+    EXPECT_EQ(figures.failures[0].examples[0].command, "run 5");
     EXPECT_EQ(describe(figures.failures[1].kind), "worker lost");
     EXPECT_THAT(asked, ElementsAre(5, 2, 3, 9));
 }

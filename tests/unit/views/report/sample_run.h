@@ -97,8 +97,8 @@ inline model::Account sample_account() {
 }
 
 inline ReportedRun reported(model::RunView run, const model::Account& account = {},
-                            const StderrOf& stderr_of = {}) {
-    RunFigures figures = figures_of(run, stderr_of);
+                            const TextOf& stderr_of = {}) {
+    RunFigures figures = figures_of(run, {stderr_of});
     return {std::move(run), std::move(figures), account};
 }
 

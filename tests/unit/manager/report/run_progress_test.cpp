@@ -26,10 +26,10 @@ records::journal::RunStatus running() {
     return status;
 }
 
-TEST(RunView, OfALiveRunHasRateAndTimeLeft) {
+TEST(RunProgress, OfALiveRunHasRateAndTimeLeft) {
     const test::Folder folder;
     records::journal::write_status(folder.path(), running()).or_throw();
-    const RunView view = view_of_directory(folder.path()).or_throw();
+    const RunProgress view = view_of_directory(folder.path()).or_throw();
     EXPECT_EQ(view_text(view),
               "running: 40 succeeded, 2 failed, 2 running of 100 | 42% | 2.0/s | 29s left | 1m00s elapsed");
     const auto json = nlohmann::json::parse(view_json(view));
@@ -39,7 +39,7 @@ TEST(RunView, OfALiveRunHasRateAndTimeLeft) {
     EXPECT_EQ(json["seconds_left"], 29);
 }
 
-TEST(RunView, OfARunThatHasEndedSaysHow) {
+TEST(RunProgress, OfARunThatHasEndedSaysHow) {
     const test::Folder folder;
     records::journal::RunStatus status = running();
     status.ended_us = status.started_us + 5 * second;
@@ -58,8 +58,8 @@ TEST(RunView, OfARunThatHasEndedSaysHow) {
     EXPECT_EQ(view_of_directory(folder / "none").error().code, ExitCode::bad_input);
 }
 
-TEST(RunView, OfARunThatWasKilledIsNotLive) {
-    RunView view{"r", running()};
+TEST(RunProgress, OfARunThatWasKilledIsNotLive) {
+    RunProgress view{"r", running()};
     view.age = std::chrono::minutes(5);
     EXPECT_THAT(view_text(view),
                 StartsWith("killed, no sign of life for 5m00s; --resume continues: 40 succeeded"));
