@@ -155,7 +155,7 @@ Result<RunView> read_run(const std::string& path) {
     } else {
         run = is_journal(stats) ? read_journal_run(stats, is_live) : read_transactions_run(stats);
     }
-    if (run && run->attempts.empty() && run->workers.empty())
+    if (run && !run->is_live && run->attempts.empty() && run->workers.empty())
         return Error{ExitCode::bad_input, run->path + ": no task has run yet, and no worker has joined"};
     return run;
 }
