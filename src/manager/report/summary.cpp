@@ -235,6 +235,28 @@ std::string summary_text(const Summary& summary) {
     return text + "Results and statistics: " + summary.run_directory + "\n" + how_to_go_on(summary);
 }
 
+namespace {
+
+Json failures_json(const manager::Failures& failures) {
+    Json all = Json::array();
+    for (const manager::FailureExample& example : failures.kinds())
+        all.push_back({{"task", example.task.value() + 1},
+                       {"line", example.line},
+                       {"attempt", example.attempt},
+                       {"host", example.host},
+                       {"command", example.command},
+                       {"category", example.category},
+                       {"ending", engine::model::name_of(example.outcome.ending)},
+                       {"exit_code", example.outcome.exit_code},
+                       {"signal", example.outcome.signal},
+                       {"reason", engine::model::describe(example.outcome)},
+                       {"stderr_tail", example.stderr_tail},
+                       {"count", example.count}});
+    return all;
+}
+
+}  // namespace
+
 std::string summary_json(const Summary& summary) {
     Json root;
     const engine::model::ManagerStats& stats = summary.stats;
@@ -258,20 +280,7 @@ std::string summary_json(const Summary& summary) {
     root["run_directory"] = summary.run_directory;
     root["plots"] = summary.plots;
     root["report"] = summary.report.empty() ? Json() : Json(summary.report);
-    root["failures"] = Json::array();
-    for (const manager::FailureExample& example : summary.failures->kinds())
-        root["failures"].push_back({{"task", example.task.value() + 1},
-                                    {"line", example.line},
-                                    {"attempt", example.attempt},
-                                    {"host", example.host},
-                                    {"command", example.command},
-                                    {"category", example.category},
-                                    {"ending", engine::model::name_of(example.outcome.ending)},
-                                    {"exit_code", example.outcome.exit_code},
-                                    {"signal", example.outcome.signal},
-                                    {"reason", engine::model::describe(example.outcome)},
-                                    {"stderr_tail", example.stderr_tail},
-                                    {"count", example.count}});
+    root["failures"] = failures_json(*summary.failures);
     root["categories"] = Json::array();
     for (const CategoryFigures& category : summary.categories)
         root["categories"].push_back({{"name", category.name},
