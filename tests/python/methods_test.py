@@ -302,6 +302,31 @@ def test_what_a_queue_tells(served):
 
 
 @pytest.mark.parametrize("pandas", [True, False])
+def test_figures_of_a_run(tmp_path, monkeypatch):
+    log = tmp_path / "my.tr.log"
+    log.write_text("""# time manager_pid MANAGER START|END
+
+1599244364466426 16444 MANAGER START
+1599244364466668 16444 WORKER worker-1 10.32.79.143:48268 CONNECTION
+1599244364466769 16444 WORKER worker-1 RESOURCES {"memory":[2048,"MB"],"disk":[8192,"MB"],"gpus":[0,"gpus"],"cores":[4,"cores"]}
+1599244400311044 16444 TASK 1 WAITING default FIRST_RESOURCES {"cores":[4,"cores"]}
+1599244400311044 16444 TASK 1 RUNNING 10.32.79.143:48268  FIRST_RESOURCES {"cores":[4,"cores"]}
+1599244401311044 16444 TASK 1 WAITING_RETRIEVAL 10.32.79.143:48268
+1599244401311052 16444 TASK 1 RETRIEVED SUCCESS  0  {} {}
+1599244401311060 16444 TASK 1 DONE SUCCESS  0  {} {}
+""")
+    monkeypatch.setenv("PATH", os.path.dirname(os.environ["WORKER"]), prepend=os.pathsep)
+    figures = wq.read_run(log)
+    assert figures["tasks"]["succeeded"] == 1
+    account = figures["account"]
+    assert sum(line["core_seconds"] for line in account["lines"]) == pytest.approx(account["offered_core_seconds"])
+    with pytest.raises(OSError, match="none"):
+        wq.read_run(tmp_path / "none")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(OSError, match="needs the command work_queue_report"):
+        wq.read_run(log)
+
+
 def test_a_table_of_what_a_run_has_recorded(workers, tmp_path, monkeypatch, pandas):
     numpy = pytest.importorskip("numpy", reason="SKIP: read_stats() needs numpy")
     pytest.importorskip("h5py", reason="SKIP: read_stats() needs h5py (Debian: python3-h5py)")

@@ -22,7 +22,9 @@ using JobKey = std::tuple<std::string, std::string, WallMicros>;
 
 JobKey key_of(const RunWorker& worker) {
     if (!worker.job.empty()) return {worker.host, worker.job, 0};
-    return {worker.host, "", worker.job_started != 0 ? worker.job_started : worker.process_started};
+    WallMicros started = worker.job_started != 0 ? worker.job_started : worker.process_started;
+    bound_time(started);
+    return {worker.host, "", started};
 }
 
 // Its key in the map, or that of the same batch job or process.

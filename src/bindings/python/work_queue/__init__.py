@@ -43,10 +43,10 @@ from .futures import WorkQueueExecutor
 from .queue import WorkQueue
 from .remote_task import RemoteTask
 from .resources import Resources
-from .run_stats import read_stats
+from .run_stats import read_run, read_stats
 from .statistics import Statistics
 from .task import Task
 
 __all__ = [*_constants, "Factory", "PythonTask", "PythonTaskNoResult", "RemoteError", "RemoteTask", "Resources", "SetupError",
            "Statistics", "Task", "WorkQueue", "WorkQueueExecutor", "__version__", "pythontask_available",
-           "read_stats", "set_debug_flag", "specify_debug_log", "specify_port_range"]
+           "read_run", "read_stats", "set_debug_flag", "specify_debug_log", "specify_port_range"]

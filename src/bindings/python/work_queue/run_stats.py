@@ -1,14 +1,36 @@
-"""A table of what a run has recorded: its attempts, with commands, hosts and workers."""
+"""What a run has recorded: a table of its attempts, with commands, hosts and workers; and its figures."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
 from typing import Any
 
 from .task import Path
 
 _UNKNOWN = 2**32 - 1  # a worker's id in /tasks
 _NEVER_RAN = "never_ran"
+
+
+def read_run(run: Path) -> dict[str, Any]:
+    """The figures of a run, as `work_queue_report --json` prints them: what became of its core time, failures with examples,
+    categories, hosts, the slowest tasks, advice. The run may be live.
+
+    >>> figures = wq.read_run("tasks.sh.wq")
+    >>> {line["title"]: line["percent"] for line in figures["account"]["lines"] if line["percent"] > 0}
+
+    `run`: a run directory, a statistics file (stats.h5) or a transactions log. share/doc/reports.md has the keys; None means: not
+    recorded. Needs the command work_queue_report in PATH. Raises OSError if there is none, or if the run cannot be read.
+    """
+    program = shutil.which("work_queue_report")
+    if program is None:
+        raise OSError("read_run() needs the command work_queue_report in PATH")
+    done = subprocess.run([program, "--json", os.fsdecode(run)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise OSError(done.stderr.strip() or f"{program} ended with code {done.returncode}")
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 def read_stats(run: Path) -> Any:
