@@ -301,7 +301,6 @@ def test_what_a_queue_tells(served):
     assert bool(served) and len(served) == 0
 
 
-@pytest.mark.parametrize("pandas", [True, False])
 def test_figures_of_a_run(tmp_path, monkeypatch):
     log = tmp_path / "my.tr.log"
     log.write_text("""# time manager_pid MANAGER START|END
@@ -327,6 +326,7 @@ def test_figures_of_a_run(tmp_path, monkeypatch):
         wq.read_run(log)
 
 
+@pytest.mark.parametrize("pandas", [True, False])
 def test_a_table_of_what_a_run_has_recorded(workers, tmp_path, monkeypatch, pandas):
     numpy = pytest.importorskip("numpy", reason="SKIP: read_stats() needs numpy")
     pytest.importorskip("h5py", reason="SKIP: read_stats() needs h5py (Debian: python3-h5py)")
