@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "unit/views/attempts_testing.h"
+#include "unit/views/web/number_column.h"
 
 namespace wq::views::web {
 namespace {
@@ -18,25 +19,7 @@ std::vector<std::int64_t> column(const std::string& page, const std::string& nam
     const std::string key = "\"" + name + "\":\"";
     const auto begin = page.find(key) + key.size();
     const std::string text = page.substr(begin, page.find('"', begin) - begin);
-    const std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::vector<std::int64_t> values;
-    std::uint64_t bits = 0, number = 0;
-    int held = 0, shift = 0;
-    for (const char letter : text) {
-        if (letter == '=') break;
-        bits = bits << 6 | letters.find(letter);
-        if ((held += 6) < 8) continue;
-        held -= 8;
-        const std::uint64_t byte = bits >> held & 255;
-        number |= (byte & 127) << shift;
-        shift = byte > 127 ? shift + 7 : 0;
-        if (shift != 0) continue;
-        const auto difference = static_cast<std::int64_t>(number >> 1);
-        values.push_back((values.empty() ? 0 : values.back()) +
-                         ((number & 1) != 0 ? ~difference : difference));
-        number = 0;
-    }
-    return values;
+    return numbers_in(text);
 }
 
 TEST(AttemptsPage, HasTheRows) {

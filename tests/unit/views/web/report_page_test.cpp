@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "unit/views/web/number_column.h"
 #include "views/web/page_data.h"
 #include "views/web/page_rows.h"
 
@@ -19,24 +20,7 @@ constexpr const char* hostile = "</script><img src=x onerror=alert(1)>\x1b[31m";
 
 // The numbers of a column, as a browser decodes them.
 std::vector<std::int64_t> numbers(const Json& columns, const char* name, std::size_t count) {
-    constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::vector<std::int64_t> values;
-    std::uint64_t bits = 0, number = 0;
-    int held = 0, shift = 0;
-    for (const char letter : columns.find(name)->text()) {
-        if (letter == '=') break;
-        bits = bits << 6 | letters.find(letter);
-        if ((held += 6) < 8) continue;
-        held -= 8;
-        const std::uint64_t byte = bits >> held & 255;
-        number |= (byte & 127) << shift;
-        shift = byte > 127 ? shift + 7 : 0;
-        if (shift != 0) continue;
-        const auto difference = static_cast<std::int64_t>(number >> 1);
-        values.push_back((values.empty() ? 0 : values.back()) +
-                         ((number & 1) != 0 ? ~difference : difference));
-        number = 0;
-    }
+    std::vector<std::int64_t> values = numbers_in(columns.find(name)->text());
     values.resize(count);
     return values;
 }
